@@ -59,7 +59,8 @@ static void put_gate(FILE *file, const struct reason *reason, bool first)
 static void put_remarks(FILE *file, const struct start *start)
 {
 	fprintf(file, "\"remarks\": {\"traces\": %s, \"listener_refused\": %s, \"own_filter\": %u, "
-		"\"unseen\": %llu, \"untold\": %llu, \"interrupted\": %llu, \"beyond\": %llu, \"changed\": [",
+		"\"unseen\": %llu, \"untold\": %llu, \"interrupted\": %llu, "
+		"\"beyond\": %llu, \"changed\": [",
 		remarks.traces ? "true" : "false", remarks.listener_refused ? "true" : "false",
 		remarks.own_filter, (unsigned long long)remarks.unseen,
 		(unsigned long long)remarks.untold, (unsigned long long)remarks.interrupted,

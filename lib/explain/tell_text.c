@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One screen for people: what was asked, with what became of it; each gate once; what is silent. */
 #include <linux/seccomp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,21 +22,6 @@ struct gates {
 	const struct reason *list[GATES];
 	size_t count;
 };
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
-{
-	struct flow flow;
-	char text[700];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	flow_begin(&flow, "note", INDENT);
-	flow_put(&flow, "%s", text);
-	flow_end(&flow);
-}
 
 /* ---------------------------------------------------------------------------------- the verdict */
 
@@ -83,64 +67,6 @@ static void say_verdict(const struct start *start)
 	if (calls > opened + refused)
 		flow_put(&flow, ", %llu not seen.", calls - opened - refused);
 	flow_end(&flow);
-}
-
-static bool is_missing_in(const char *folder)
-{
-	for (size_t i = 0; i < files.count; i++)
-		if (strncmp(files.missing[i].path, folder, strlen(folder)) == 0)
-			return true;
-	return false;
-}
-
-/* What a file that was not to be had would take, where that can be told. */
-static void say_what_is_closed(void)
-{
-	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
-	char root[128], pmu[64];
-	const int err = pm_tracefs_root(root, sizeof(root));
-
-	if (err < 0 && is_missing_in("/sys/kernel/")) {
-		pm_refusal_of_tracefs(-err, &refusal);
-		say("for tracepoints: %s", refusal.gate);
-		flow_changes("  change", refusal.change, INDENT);
-	}
-	if (pm_pmu_core(pmu, sizeof(pmu)) < 0 && (is_missing_in("/sys/bus/event_source/") ||
-						  is_missing_in("/sys/devices/")))
-		say("for events of the CPU: its PMU is not in /sys/bus/event_source/devices, and "
-		    "without it there are none");
-	if (is_missing_in("/dev/cpu/") || is_missing_in("/dev/msr"))
-		say("for registers of the CPU (MSR), which are no perf events: modprobe msr, as "
-		    "root, where the machine has them");
-	if (is_missing_in("/lib/modules/") || is_missing_in("/usr/lib/modules/") ||
-	    is_missing_in("/sys/kernel/kheaders"))
-		say("what builds programs of BPF needs the headers of the running kernel, as in "
-		    "the package linux-headers");
-}
-
-/* Programs look at files before they ask, and give up where those are closed or not there. */
-static void say_files(void)
-{
-	struct flow flow;
-
-	if (files.looked == 0) {
-		say("it looked for no file of PMUs, tracepoints or the CPU's registers either, as "
-		    "programs do before they ask: it wants no perf events, or gave up for what "
-		    "it says itself");
-		return;
-	}
-	if (files.count == 0) {
-		say("the files of PMUs and tracing that it looked for were there: it wants no perf "
-		    "events, or gave up for what it says itself");
-		return;
-	}
-	flow_begin(&flow, "note", INDENT);
-	flow_put(&flow, "it may have given up for a file that it did not get; the last of these");
-	for (size_t i = 0; i < files.count; i++)
-		flow_put(&flow, "%s %s (%s)", i ? "," : ":", files.missing[i].path,
-			 pm_errno_name(files.missing[i].error));
-	flow_end(&flow);
-	say_what_is_closed();
 }
 
 /* --------------------------------------------------------------------------------------- shapes */
@@ -381,12 +307,12 @@ static void say_own_filter(const struct start *start)
 	if (remarks.own_filter == 0)
 		return;
 	if (action == SECCOMP_RET_ERRNO)
-		say("a filter that the program set itself answers %s to perf_event_open%s",
-		    pm_errno_name((int)(remarks.own_filter & SECCOMP_RET_DATA)), start->ptrace ?
-		    "" : ": later calls are not seen here; --ptrace shows them");
+		note("a filter that the program set itself answers %s to perf_event_open%s",
+		     pm_errno_name((int)(remarks.own_filter & SECCOMP_RET_DATA)), start->ptrace ?
+		     "" : ": later calls are not seen here; --ptrace shows them");
 	else
-		say("a filter that the program set itself ends or traps perf_event_open%s",
-		    start->ptrace ? "" : ": later calls are not seen here; --ptrace shows them");
+		note("a filter that the program set itself ends or traps perf_event_open%s",
+		     start->ptrace ? "" : ": later calls are not seen here; --ptrace shows them");
 }
 
 /* What such a program shows all the same, as a collector's zeros, looks like an answer. */
@@ -397,10 +323,10 @@ static void say_all_refused(const struct start *start)
 	if (sums.refused == 0 || sums.refused < sums.calls || sums.pretended > 0)
 		return;
 	if (!start->attached && WIFEXITED(start->status) && WEXITSTATUS(start->status) == 0)
-		say("no event opened, and the program ended with 0 all the same: what it shows of "
-		    "events was not measured");
+		note("no event opened, and the program ended with 0 all the same: what it shows of "
+		     "events was not measured");
 	else
-		say("no event opened: what the program shows of events was not measured");
+		note("no event opened: what the program shows of events was not measured");
 }
 
 /* Changes that bring a part alone. */
@@ -412,12 +338,13 @@ static void say_what_stays(const struct gates *gates)
 
 	words = (struct pm_words){ .at = text, .left = sizeof(text) };
 	for (size_t i = 0; i < gates->count; i++) {
-		help += gates->list[i]->first.cause == PM_CAUSE_PARANOID && !gates->list[i]->in_vain;
+		help += gates->list[i]->first.cause == PM_CAUSE_PARANOID &&
+			!gates->list[i]->in_vain;
 		if (gates->list[i]->in_vain)
 			pm_put(&words, "%s[%zu]", stay++ ? ", " : "", i + 1);
 	}
 	if (stay > 0 && help > 0)
-		say("whatever is changed here, %s stay%s refused", text, stay == 1 ? "s" : "");
+		note("whatever is changed here, %s stay%s refused", text, stay == 1 ? "s" : "");
 }
 
 /* A link is tried first, and without it the older ioctl(2) does the same. */
@@ -434,49 +361,49 @@ static void say_pretended(const struct start *start)
 	const unsigned long long pretended = sum_up().pretended;
 
 	if (start->cannot_pretend)
-		say("nothing was pretended: this kernel hands no descriptors over "
-		    "(SECCOMP_IOCTL_NOTIF_ADDFD)");
+		note("nothing was pretended: this kernel hands no descriptors over "
+		     "(SECCOMP_IOCTL_NOTIF_ADDFD)");
 	else if (pretended > 0)
-		say("%llu calls were answered with events that count nothing (--pretend): what "
-		    "the program told is not true; what it asked after the first of them it "
-		    "would ask where that is allowed", pretended);
+		note("%llu calls were answered with events that count nothing (--pretend): what "
+		     "the program told is not true; what it asked after the first of them it "
+		     "would ask where that is allowed", pretended);
 }
 
 static void say_remarks(const struct start *start)
 {
 	say_pretended(start);
 	if (start->why_ptrace != NULL)
-		say("looked at by ptrace(2), which makes all system calls slow: %s",
-		    start->why_ptrace);
+		note("looked at by ptrace(2), which makes all system calls slow: %s",
+		     start->why_ptrace);
 	if (remarks.open_before > 0)
-		say("%u event%s open already, and stayed out of sight: how %s asked for is not "
-		    "known", remarks.open_before, remarks.open_before == 1 ? " was" : "s were",
-		    remarks.open_before == 1 ? "it was" : "they were");
+		note("%u event%s open already, and stayed out of sight: how %s asked for is not "
+		     "known", remarks.open_before, remarks.open_before == 1 ? " was" : "s were",
+		     remarks.open_before == 1 ? "it was" : "they were");
 	for (size_t i = 0; i < remarks.changed_count; i++)
-		say("%s ran without those rights because it was looked at: what it asked says "
-		    "nothing; as root explain changes nothing", remarks.changed[i]);
+		note("%s ran without those rights because it was looked at: what it asked says "
+		     "nothing; as root explain changes nothing", remarks.changed[i]);
 	say_own_filter(start);
 	if (remarks.listener_refused && !start->ptrace)
-		say("the program wanted a listener of its own (seccomp), which is refused while "
-		    "it is looked at; --ptrace leaves it one");
+		note("the program wanted a listener of its own (seccomp), which is refused while "
+		     "it is looked at; --ptrace leaves it one");
 	if (remarks.traces && start->ptrace)
-		say("the program traces others, which are traced already: it may have behaved "
-		    "differently; without --ptrace it is left alone");
+		note("the program traces others, which are traced already: it may have behaved "
+		     "differently; without --ptrace it is left alone");
 	if (remarks.unseen > 0)
-		say("%llu results were not seen, as another program traces these threads",
-		    (unsigned long long)remarks.unseen);
+		note("%llu results were not seen, as another program traces these threads",
+		     (unsigned long long)remarks.unseen);
 	if (remarks.interrupted > 0)
-		say("%llu calls met a signal before they were looked at: where its handler was set "
-		    "without SA_RESTART, they ended with EINTR", (unsigned long long)
-		    remarks.interrupted);
+		note("%llu calls met a signal before they were looked at: where its handler was "
+		     "set without SA_RESTART, they ended with EINTR", (unsigned long long)
+		     remarks.interrupted);
 	if (remarks.requests_unlooked > 0)
-		say("%llu more ioctl calls were counted; their results were not looked at",
-		    (unsigned long long)remarks.requests_unlooked);
+		note("%llu more ioctl calls were counted; their results were not looked at",
+		     (unsigned long long)remarks.requests_unlooked);
 	if (shapes.beyond > 0)
-		say("%llu calls of further kinds were counted only",
-		    (unsigned long long)shapes.beyond);
+		note("%llu calls of further kinds were counted only",
+		     (unsigned long long)shapes.beyond);
 	if (remarks.bpf.count > 0 && !is_bpf_set_otherwise())
-		say("bpf(2) was refused with %s", pm_errno_name(remarks.bpf.error));
+		note("bpf(2) was refused with %s", pm_errno_name(remarks.bpf.error));
 }
 
 void tell_text(const struct start *start)
@@ -489,7 +416,7 @@ void tell_text(const struct start *start)
 	printf("\n");
 	say_verdict(start);
 	if (remarks.calls[CALL_OPEN] == 0 && remarks.own_filter == 0 && remarks.untold == 0)
-		say_files();
+		tell_files();
 	say_shapes(&gates);
 	say_gates(&gates);
 	say_what_stays(&gates);

@@ -28,8 +28,8 @@ void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach,
 			bool cgroup, int error, struct pm_refusal *ret);
 
 /*
- * What the level of perf_event_paranoid says of such a call, as files and capabilities have it, where
- * nothing can be opened to try: PM_CAUSE_PARANOID, or the level lets it pass.
+ * What the level of perf_event_paranoid says of such a call, as files and capabilities have it,
+ * where nothing can be opened to try: PM_CAUSE_PARANOID, or the level lets it pass.
  */
 void pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
 			 bool cgroup, struct pm_refusal *ret);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Of a program that asked nothing: the files that it did not get. And the form of a remark. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "../doctor/flow.h"
+#include "../policy/diagnosis/refusal.h"
+#include "shape.h"
+#include "tell.h"
+
+#define INDENT 9
+
+void note(const char *format, ...)
+{
+	struct flow flow;
+	char text[700];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	flow_begin(&flow, "note", INDENT);
+	flow_put(&flow, "%s", text);
+	flow_end(&flow);
+}
+
+static bool is_missing_in(const char *folder)
+{
+	for (size_t i = 0; i < files.count; i++)
+		if (strncmp(files.missing[i].path, folder, strlen(folder)) == 0)
+			return true;
+	return false;
+}
+
+/* What a file that was not to be had would take, where that can be told. */
+static void say_what_is_closed(void)
+{
+	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
+	char root[128], pmu[64];
+	const int err = pm_tracefs_root(root, sizeof(root));
+
+	if (err < 0 && is_missing_in("/sys/kernel/")) {
+		pm_refusal_of_tracefs(-err, &refusal);
+		note("for tracepoints: %s", refusal.gate);
+		flow_changes("  change", refusal.change, INDENT);
+	}
+	if (pm_pmu_core(pmu, sizeof(pmu)) < 0 && (is_missing_in("/sys/bus/event_source/") ||
+						  is_missing_in("/sys/devices/")))
+		note("for events of the CPU: its PMU is not in /sys/bus/event_source/devices, and "
+		     "without it there are none");
+	if (is_missing_in("/dev/cpu/") || is_missing_in("/dev/msr"))
+		note("for registers of the CPU (MSR), which are no perf events: modprobe msr, as "
+		     "root, where the machine has them");
+	if (is_missing_in("/lib/modules/") || is_missing_in("/usr/lib/modules/") ||
+	    is_missing_in("/sys/kernel/kheaders"))
+		note("what builds programs of BPF needs the headers of the running kernel, as in "
+		     "the package linux-headers");
+}
+
+/* Programs look at files before they ask, and give up where those are closed or not there. */
+void tell_files(void)
+{
+	struct flow flow;
+
+	if (files.looked == 0) {
+		note("it looked for no file of PMUs, tracepoints or the CPU's registers either, as "
+		     "programs do before they ask: it wants no perf events, or gave up for what "
+		     "it says itself");
+		return;
+	}
+	if (files.count == 0) {
+		note("the files of PMUs and tracing that it looked for were there: it wants no "
+		     "perf events, or gave up for what it says itself");
+		return;
+	}
+	flow_begin(&flow, "note", INDENT);
+	flow_put(&flow, "it may have given up for a file that it did not get; the last of these");
+	for (size_t i = 0; i < files.count; i++)
+		flow_put(&flow, "%s %s (%s)", i ? "," : ":", files.missing[i].path,
+			 pm_errno_name(files.missing[i].error));
+	flow_end(&flow);
+	say_what_is_closed();
+}
