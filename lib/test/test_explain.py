@@ -175,7 +175,7 @@ def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None
     (("/sys/devices/never/a", "/dev/cpu/never/a"), ["/dev/cpu/never/a"]),
     (("/sys/devices/never/type", "/sys/bus/event_source/devices/software/type"), []),
     (("/sys/devices/system/never", "/nonexistent"), None),
-    ((f"/sys/devices/never/\33[31m",), ["/sys/devices/never/?[31m"])])
+    (("/sys/devices/never/\33[31m",), ["/sys/devices/never/?[31m"])])
 def test_files_that_a_program_looked_for(place: Path, words: tuple[str, ...], missing: list[str] | None,
                                          options: tuple[str, ...]) -> None:
     """cat opens each: the last three that were not there are named, one that was found elsewhere is not."""

@@ -21,12 +21,15 @@ from pathlib import Path
 from typing import Any, Iterator, NamedTuple
 
 import pytest
-from surroundings import refuse_perf
+from surroundings import ERRNO, install_filter, refuse_perf
+from test_advice_applied import OTHER_CALL
 
 TREE = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("make"),
               pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("strace"), reason="needs root and strace")]
 IDS = ["setpriv", "--reuid=64321", "--regid=64321", "--clear-groups"]
+# What a filter refuses once its advice was followed: another call in the place of perf_event_open.
+FREED = "freed"
 PERSONAS = {"root": [], "perfmon": [*IDS, "--inh-caps=+perfmon", "--ambient-caps=+perfmon"], "user": IDS, "filter": []}
 TYPES = ["hardware", "software", "tracepoint", "cache", "raw", "breakpoint"]
 OTHER_TRACERS = {"rr": "traces by itself, which strace ends"}
@@ -60,8 +63,10 @@ def run(place: Path, persona: str, before: list[str], words: list[str]) -> None:
     """Bounded; programs that trace system calls are told to by `before`."""
     scratch = Path(tempfile.mkdtemp(dir=place))
     scratch.chmod(0o777)
-    limit = (lambda: refuse_perf(errno.EPERM)) if persona == "filter" else None
-    subprocess.run(["timeout", "-k", "5", "100", *PERSONAS[persona], *before, *words], cwd=scratch, timeout=120, check=False,
+    limits = {"filter": lambda: refuse_perf(errno.EPERM),
+              FREED: lambda: install_filter(ERRNO | errno.EPERM, OTHER_CALL[platform.machine()])}
+    limit = limits.get(persona)
+    subprocess.run(["timeout", "-k", "5", "100", *PERSONAS.get(persona, []), *before, *words], cwd=scratch, timeout=120, check=False,
                    stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "HOME": str(scratch)}, preexec_fn=limit)
 
 
@@ -79,7 +84,7 @@ def traced(log: str) -> set[tuple[Call, str]]:
         thread, _, rest = line.partition(" ")
         rest = rest.strip()
         if rest.endswith("<unfinished ...>"):
-            begun[thread] = rest[:-len("<unfinished ...>")]
+            begun[thread] = rest[:-len("<unfinished ...>")].rstrip()
             continue
         rest = re.sub(r"^<\.\.\. perf_event_open resumed>", lambda _: begun.pop(thread, ""), rest)
         found = re.match(r"perf_event_open\(\{(.*)\}, (\S+), \S+, \S+, \S+\)\s+= (\S+)(?: (E\w+))?", rest)
@@ -168,6 +173,19 @@ def test_what_is_said_of_a_program(place: Path, name: str) -> None:
         assert ends == seen, f"{persona}: strace alone {seen - ends}, explain alone {ends - seen}"
         assert not wrong and all(key in gates for key in ends if key[1]), (persona, wrong)
     advice_helps(name, told["user"], told["perfmon"])
+    filter_opens(name, told["filter"], told["root"], explained(place, FREED, words))
+
+
+def filter_opens(name: str, refused: Told, root: Told, freed: Told) -> None:
+    """A filter's advice is to let the call pass: then it all goes as without a filter, or that was said to be in vain."""
+    filtered = [gate for (_, error), gate in refused.gates.items() if error == "EPERM"]
+    print(f"\n{name:22} advice   filter {len(filtered):3} kinds there without it {len(root.ends):3} the same with its advice "
+          f"{len(root.ends & freed.ends):3}", end="")
+    assert all("perf_event_open" in gate["change"] for gate in filtered)
+    assert freed.ends == root.ends
+    for (call, _), gate in refused.gates.items():
+        if gate["name"] == "filtered" and gate["in_vain"]:
+            assert (call, "") not in freed.ends, (call, gate)
 
 
 def advice_helps(name: str, user: Told, perfmon: Told) -> None:
