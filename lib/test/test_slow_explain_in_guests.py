@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 from reports import answers, asked, plain, recorded, recordings, requirements
 from test_gates_in_guests import bundle
-from test_slow_explain_programs import Call, Told, due, pair, programs, traced
+from test_slow_explain_programs import advice_helps, Call, Told, due, pair, programs, traced
 
 TREE = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("make"),
@@ -183,8 +183,27 @@ def test_what_is_said_of_programs(row: str, place: Path) -> None:
         wrong += otherwise
         asked += len(told.ends)
         assert all(key in told.gates for key in told.ends if key[1]), (name, persona)
+    for name in sorted({name for _, name, _ in found}):
+        user, perfmon, root = (told_of(found, name, persona) for persona in ("user", "perfmon", "root"))
+        if user and perfmon:
+            advice_helps(name, user, perfmon)
+        if user and root:
+            chain_holds(name, user, root)
     print()
     assert asked > 100 and not wrong, wrong
+
+
+def chain_holds(name: str, user: Told, root: Told) -> None:
+    """What is told to lie behind a user's refusal is what root gets from the same call; in vain is what root does not get."""
+    for (call, _), gate in user.gates.items():
+        ends_ = {error for other, error in root.ends if other == call}
+        behind = re.search(r": (E[A-Z]+), ", gate["behind"])
+        if not ends_ or gate["name"] != "level":
+            continue
+        assert ("" not in ends_) == gate["in_vain"], (name, call, gate, ends_)
+        assert not behind or ends_ == {behind[1]}, (name, call, gate, ends_)
+        print(f"\n    {name:22} {call.type} {call.config:#x} behind the level {behind[1] if behind else 'nothing'}, root "
+              f"{', '.join(sorted(ends_)) or 'opens'}", end="")
 
 
 # --------------------------------------------------------------------------------------- what was foretold
