@@ -44,9 +44,12 @@ void put_silence(const struct shape *shape, struct pm_words *words)
 	const unsigned int looked = shape->looked;
 	const char *comma = words->length ? ", " : "";
 
-	if (shape->attr.sample_period == 0 && !shape->attr.mmap && looked > 0)
+	if (shape->attr.sample_period == 0 && !shape->attr.mmap && looked > 0) {
 		pm_put(words, "%scounted %llu%s", comma, (unsigned long long)shape->sum,
 		       is_clock(shape) ? " ns" : "");
+		if (looked < shape->opened)
+			pm_put(words, " in %u of them", looked);
+	}
 	if (shape->never_enabled > 0)
 		put(words, "never enabled (%u of %u)", shape->never_enabled, looked);
 	if (shape->never_ran > 0)

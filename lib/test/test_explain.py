@@ -222,6 +222,14 @@ def test_a_program_that_ends_well_after_all_was_refused(place: Path) -> None:
     assert "no event opened" not in Explained(place, "77:1", FAULTS + ":u").text
 
 
+def test_a_count_says_of_how_many_events_it_is(place: Path) -> None:
+    """Of the events of a kind the first 1024 are looked at."""
+    run = Explained(place, "times=1100", FAULTS + ":u")
+    assert (run.one()["opened"], run.one()["looked"]) == (1100, 1024)
+    assert f"counted {run.one()['sum']} in 1024 of them" in run.text
+    assert "of them" not in Explained(place, "times=1024", FAULTS + ":u").text
+
+
 def test_calls_that_read_alike_are_one_line(place: Path) -> None:
     """They differ in the size of the attr; the JSON has both."""
     run = Explained(place, "keep", FAULTS + ":u", "work", FAULTS + ":u:old", CLOCK + ":u")
