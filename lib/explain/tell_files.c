@@ -32,6 +32,17 @@ static bool is_missing_in(const char *folder)
 	return false;
 }
 
+/* Below /lib/modules programs look for modules, too. */
+static bool are_headers_missing(void)
+{
+	for (size_t i = 0; i < files.count; i++)
+		if (strstr(files.missing[i].path, "lib/modules/") != NULL &&
+		    (strstr(files.missing[i].path, "/build") != NULL ||
+		     strstr(files.missing[i].path, "/source") != NULL))
+			return true;
+	return is_missing_in("/sys/kernel/kheaders");
+}
+
 /* What a file that was not to be had would take, where that can be told. */
 static void say_what_is_closed(void)
 {
@@ -51,8 +62,7 @@ static void say_what_is_closed(void)
 	if (is_missing_in("/dev/cpu/") || is_missing_in("/dev/msr"))
 		note("for registers of the CPU (MSR), which are no perf events: modprobe msr, as "
 		     "root, where the machine has them");
-	if (is_missing_in("/lib/modules/") || is_missing_in("/usr/lib/modules/") ||
-	    is_missing_in("/sys/kernel/kheaders"))
+	if (are_headers_missing())
 		note("what builds programs of BPF needs the headers of the running kernel, as in "
 		     "the package linux-headers");
 }

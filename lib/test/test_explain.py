@@ -173,6 +173,8 @@ def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None
     (("/sys/bus/event_source/devices/software/cpumask", "/sys/bus/event_source/devices/software/events/one.unit"), []),
     (("/lib/modules/never/build", "/dev/cpu/9/a", "/dev/cpu/9/b", "/dev/cpu/9/c"), ["/dev/cpu/9/a", "/dev/cpu/9/b", "/dev/cpu/9/c"]),
     (("/sys/devices/never/a", "/dev/cpu/never/a"), ["/dev/cpu/never/a"]),
+    (("/lib/modules/never/modules.dep",), ["/lib/modules/never/modules.dep"]),
+    (("/lib/modules/never/build/include", "/sys/devices/a"), ["/lib/modules/never/build/include", "/sys/devices/a"]),
     (("/sys/devices/never/type", "/sys/bus/event_source/devices/software/type"), []),
     (("/sys/devices/system/never", "/nonexistent"), None),
     (("/sys/devices/never/\33[31m",), ["/sys/devices/never/?[31m"])])
@@ -184,6 +186,8 @@ def test_files_that_a_program_looked_for(place: Path, words: tuple[str, ...], mi
     assert {file["error"] for file in run.told["remarks"]["files"]} <= {"ENOENT"}
     assert ("may have given up for a file" in run.text) == bool(missing) and "\33" not in run.done.stderr.split("called")[-1]
     assert ("looked for no file" in run.text) == (missing is None)
+    assert ("headers of the running kernel" in run.text) == any("/build" in path for path in missing or [])
+    assert ("modprobe msr" in run.text) == any("/dev/cpu" in path for path in missing or [])
     assert ("that it looked for were there" in run.text) == (missing == [])
 
 
