@@ -74,13 +74,14 @@ void tell_files(void)
 
 	if (files.looked == 0) {
 		note("it looked for no file of PMUs, tracepoints or the CPU's registers either, as "
-		     "programs do before they ask: it wants no perf events, or gave up for what "
-		     "it says itself");
+		     "programs do before they ask: it wants no perf events, has a service ask "
+		     "for them (as over D-Bus), or gave up for what it says itself");
 		return;
 	}
 	if (files.count == 0) {
 		note("the files of PMUs and tracing that it looked for were there: it wants no "
-		     "perf events, or gave up for what it says itself");
+		     "perf events, has a service ask for them (as over D-Bus), or gave up for "
+		     "what it says itself");
 		return;
 	}
 	flow_begin(&flow, "note", INDENT);
