@@ -77,6 +77,7 @@ static int ask_least(const struct shape *shape, struct perf_event_attr *attr)
 	less.on_cpu = false;
 	less.flags = 0;
 	attr->exclude_kernel = attr->exclude_hv = 1;
+	attr->exclude_callchain_kernel = 1;		/* some kernels take a privilege for it */
 	attr->sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
 	return ask_again(&less, attr);
 }
