@@ -77,7 +77,11 @@
 #else
 #define NR_STATX -1
 #endif
-#define NR_ACCESS_AT2 439	/* v5.8, the same everywhere */
+#ifdef __NR_faccessat2
+#define NR_ACCESS_AT2 __NR_faccessat2
+#else
+#define NR_ACCESS_AT2 439	/* v5.8 */
+#endif
 
 const struct numbers call_numbers[] = {
 	{ NATIVE, {

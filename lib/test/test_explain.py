@@ -199,6 +199,13 @@ def test_calls_that_a_signal_came_before(place: Path) -> None:
     assert quiet.told["remarks"]["interrupted"] == 0 and "met a signal" not in quiet.text
 
 
+def test_files_are_of_the_time_before_the_first_call(place: Path) -> None:
+    words = f"cat /sys/devices/before; {place}/asks {FAULTS}:u; cat /sys/devices/behind"
+    run = Explained(place, "-c", words, program="/bin/sh")
+    assert [file["path"] for file in run.told["remarks"]["files"]] == ["/sys/devices/before"]
+    assert "may have given up" not in run.text and run.one()["calls"] == 1
+
+
 @pytest.mark.parametrize("words", ["open(d + 'type')", "os.stat(d + 'type')", "os.access(d + 'type', 0)", "os.chdir(d)",
                                    "os.open('type', 0, dir_fd=os.open('/sys/bus/event_source/devices', 0))"])
 def test_ways_to_look_for_a_file(place: Path, words: str) -> None:
