@@ -17,7 +17,7 @@ from reports.requirements import Finding, Requirements
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "recordings"
 AS_ROOT = "root"
-UNTOLD, ABSENT, EVENTS_ALONE = "?", "rest not there", "events alone"
+UNTOLD, ABSENT, UNKNOWN, EVENTS_ALONE = "?", "rest not there", "rest not known", "events alone"
 REFUSED, NOT_THERE = "refused", "not there"
 
 
@@ -39,6 +39,11 @@ def _is_there(found: Finding) -> bool:
     return not (found.stand_ins[-1] if found.stand_ins else found.answer).absent
 
 
+def _is_untold(found: Finding) -> bool:
+    """Whether nobody can tell, of something that is there."""
+    return found.word == plain.UNKNOWN and _is_there(found)
+
+
 def word(found: Sequence[Finding]) -> str:
     """A cell: works, instead, how many kinds of its calls do, refused, not there, or ?"""
     said, asked_for = recordings.works(found), recordings.required(found)
@@ -48,10 +53,11 @@ def word(found: Sequence[Finding]) -> str:
     if said == recordings.PARTLY and not lacking:
         return plain.INSTEAD if any(each.word == plain.INSTEAD for each in asked_for) else EVENTS_ALONE
     there = any(map(_is_there, lacking))
+    rest = ABSENT if not there else UNKNOWN if all(_is_untold(each) for each in lacking) else ""
     if said == recordings.REFUSED:
         return REFUSED if there else NOT_THERE
     return said if said == recordings.WORKS else \
-        f"{len(asked_for) - len(lacking)} of {len(asked_for)}{'' if there else ', ' + ABSENT}"
+        f"{len(asked_for) - len(lacking)} of {len(asked_for)}{', ' * bool(rest)}{rest}"
 
 
 def _cell(wanted: Requirements, source: Source, persona: str, level: str) -> str:
@@ -101,5 +107,5 @@ def lines(columns: Sequence[Column], folder: Path = FOLDER) -> Iterator[str]:
     yield ""
     yield (f"`{plain.INSTEAD}`: with less, as it tries next; `4 of 8`: so many kinds of its events; `{EVENTS_ALONE}`: their "
            f"rings or requests are refused; `{ABSENT}`: the others "
-           f"want hardware that this machine has not; `{UNTOLD}`: no point tells. "
+           f"want hardware that this machine has not; `{UNKNOWN}`: no point tells of the others; `{UNTOLD}`: no point tells. "
            "`./run.sh report profile check reports/data/recordings/NAME.user.json --as ROW` says why.")

@@ -239,7 +239,9 @@ def test_a_counter_beside_samples_is_a_probe() -> None:
 
 
 @pytest.mark.parametrize(("said", "word"), [
-    ({}, "works"), (KERNEL, "1 of 2"), ({"sw.events.opens.page_faults": ABSENT}, "1 of 2, rest not there"),
+    ({}, "works"), (KERNEL, "1 of 2"),
+    ({"sw.events.opens.page_faults": Said(plain.UNKNOWN, "nobody asked")}, "1 of 2, rest not known"),
+    ({"sw.events.opens.page_faults": ABSENT}, "1 of 2, rest not there"),
     ({"attach.self.any_cpu": ABSENT}, "not there"), ({"attach.self.any_cpu": BLOCKED}, "refused"),
     ({"attach.self.any_cpu": Said(plain.UNKNOWN, "nobody asked")}, "?"), ({"ring=32KiB*1": BLOCKED}, "events alone")])
 def test_a_cell_of_the_table(said: dict[str, Said], word: str) -> None:
