@@ -3,8 +3,9 @@
 
 A guest runs each program as three personas under strace and under explain, and asks its shipped recording again. Of
 each row two things are told: whether explain saw what strace saw and blamed what the kernel's source says; and, of each
-call that program and recording have in common, whether its outcome was foretold. ROWS are in EXPLAIN_ROWS and NAMES in
-EXPLAIN_NAMES; `-s` prints the tables, and EXPLAIN_LOGS names a folder where the guests' consoles are kept, or are from.
+call that program and recording have in common, whether its outcome was foretold. ROWS are in EXPLAIN_ROWS, NAMES in
+EXPLAIN_NAMES, PERSONAS in EXPLAIN_PERSONAS; `-s` prints the tables, and EXPLAIN_LOGS names a folder where the guests'
+consoles are kept, or are from.
 """
 
 from __future__ import annotations
