@@ -283,8 +283,9 @@ enum pm_perf_answer pm_perf_ask(const struct pm_env *env, int *ret_errno)
 	int flags_err = pm_open_raw(&attr, 0, -1, -1, IMPOSSIBLE_FLAG);
 	int size_err;
 
-	if (flags_err == -ENOSYS && !env->paranoid_present) {
-		*ret_errno = ENOSYS;
+	/* gVisor, which stands in for a kernel, says ENODEV to every such call. */
+	if ((flags_err == -ENOSYS || flags_err == -ENODEV) && !env->paranoid_present) {
+		*ret_errno = -flags_err;
 		return without_file[pm_enosys_ask(env, "perf_event_open")];
 	}
 	if (flags_err != -EINVAL) {

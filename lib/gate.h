@@ -22,7 +22,8 @@ enum pm_reach {
 enum pm_refused_call { PM_CALL_OPEN, PM_CALL_MAP, PM_CALL_TRACEFS, PM_CALL_OTHER };
 
 enum pm_container {
-	PM_NO_CONTAINER, PM_DOCKER, PM_PODMAN, PM_KUBERNETES, PM_NSPAWN, PM_OTHER_CONTAINER
+	PM_NO_CONTAINER, PM_DOCKER, PM_PODMAN, PM_KUBERNETES, PM_NSPAWN, PM_LXC,
+	PM_OTHER_CONTAINER
 };
 
 /* Where a call was made, as far as advice depends on it. */
@@ -30,6 +31,9 @@ struct pm_place {
 	enum pm_container container;
 	bool user_namespace;		/* not the first: capabilities do not count for perf */
 	uint64_t caps_permitted, caps_bounding;
+	char hypervisor[16];		/* "kvm", "wsl2", "" where none is seen */
+	char vendor[32];		/* of the machine, as its firmware says: "Amazon EC2" */
+	char snap[64];			/* the snap that confines this program, "" for none */
 	char unit[96];			/* of systemd ("cron.service"), "" for none */
 	uint64_t memlock_hard, nofile_hard;	/* UINT64_MAX: unlimited */
 	int64_t file_max;		/* fs.file-max, -1 when unreadable */
@@ -121,6 +125,9 @@ bool pm_gate_any(const struct pm_refused *refused);
 
 /* The first gate that stands in the way of the call, and its words. */
 const struct pm_gate *pm_gate_find(const struct pm_refused *refused, struct pm_gate_words *ret);
+
+/* The highest level of perf_event_paranoid at which the open takes no capability. */
+int pm_level_needed(const struct pm_refused *refused);
 
 /* What an open with those arguments reaches for. */
 enum pm_reach pm_reach_of(const struct perf_event_attr *attr, pid_t pid);

@@ -24,6 +24,18 @@ void pm_advise_sysctl(const struct pm_refused *refused, const char *name, long l
 /* How perf_event_open(2) gets through the filter of system calls. */
 void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *ret);
 
+/* How the owner of the machine under this one passes the PMU of its CPUs on. */
+void pm_advise_pmu(const struct pm_refused *refused, struct pm_gate_words *ret);
+
+/* Where what answers system calls has no perf events. */
+void pm_advise_kernel(const struct pm_refused *refused, struct pm_gate_words *ret);
+
+/*
+ * How a container gets at the tracefs of its host. False: this is no container, or one that may
+ * mount it itself.
+ */
+bool pm_advise_tracefs(const struct pm_refused *refused, bool mounted, struct pm_gate_words *ret);
+
 /* A limit of ulimit(1) that root alone can raise: "nofile", in its own unit. */
 void pm_advise_hard_limit(const struct pm_refused *refused, const char *limit,
 			  unsigned long long value, struct pm_gate_words *ret);

@@ -14,8 +14,12 @@ static void say_not_built(const struct pm_refused *refused, struct pm_gate_words
 {
 	PM_SAY(ret->brief, "this kernel has no perf_event_open (%s)",
 	       pm_errno_name(refused->perf_errno));
-	PM_SAY(ret->gate, "this kernel has no perf events");
-	PM_SAY(ret->change, "a kernel with CONFIG_PERF_EVENTS=y");
+	if (refused->perf_errno == ENODEV)
+		PM_SAY(ret->gate, "what stands in for a kernel here has no perf events: it says "
+		       "ENODEV to every call, as gVisor does");
+	else
+		PM_SAY(ret->gate, "this kernel has no perf events");
+	pm_advise_kernel(refused, ret);
 }
 
 static bool is_untold(const struct pm_refused *refused)

@@ -194,9 +194,9 @@ static void say_hardware_missing(const struct pm_refused *refused, struct pm_gat
 
 		PM_SAY(ret->gate, "hardware events are missing: no CPU PMU in %s%s", devices,
 		       hidden ? " (hidden here)" : "");
-		PM_SAY(ret->change, "%sin a virtual machine the host has to pass its PMU "
-		       "through (QEMU: -cpu host,pmu=on), or the PMU's driver is not loaded",
-		       hidden ? "mount sysfs on /sys to see what there is; " : "");
+		if (hidden)
+			pm_advise(ret, "mount sysfs on /sys to see what there is");
+		pm_advise_pmu(refused, ret);
 	} else {
 		PM_SAY(ret->gate, "the PMU %s has no such event, or cannot sample it", pmu);
 		PM_SAY(ret->change, "count it instead of sampling, or take an event that perf "

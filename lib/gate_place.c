@@ -4,6 +4,7 @@
 #include "gate.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,20 +19,42 @@ static bool is_there(const char *path)
 	return err >= 0 || err == -EFBIG || err == -EACCES;
 }
 
-/* By the variables and files that container engines leave for what runs inside. */
+/* What an engine calls itself, as systemd-detect-virt(1) has it. */
+static enum pm_container container_named(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum pm_container container;
+	} known[] = {
+		{ "systemd-nspawn", PM_NSPAWN }, { "podman", PM_PODMAN }, { "docker", PM_DOCKER },
+		{ "lxc", PM_LXC }, { "lxc-libvirt", PM_LXC }, { "wsl", PM_NO_CONTAINER },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].name, name) == 0)
+			return known[i].container;
+	return PM_OTHER_CONTAINER;
+}
+
+/*
+ * By the variables and files that container engines leave for what runs inside. A systemd inside,
+ * which keeps the variable for itself, leaves a file.
+ */
 static enum pm_container find_sign(void)
 {
 	const char *named = getenv("container");
+	char text[64];
 
 	if (getenv("KUBERNETES_SERVICE_HOST") != NULL)
 		return PM_KUBERNETES;
-	if (named == NULL || named[0] == '\0')
-		return is_there("/run/.containerenv") ? PM_PODMAN : is_there("/.dockerenv") ?
-			PM_DOCKER : PM_NO_CONTAINER;
-	if (strcmp(named, "systemd-nspawn") == 0)
-		return PM_NSPAWN;
-	return strcmp(named, "podman") == 0 ? PM_PODMAN : strcmp(named, "docker") == 0 ?
-		PM_DOCKER : PM_OTHER_CONTAINER;
+	if (named != NULL && named[0] != '\0')
+		return container_named(named);
+	if (pm_read_text("/run/systemd/container", text, sizeof(text)) > 0) {
+		text[strcspn(text, "\n")] = '\0';
+		return container_named(text);
+	}
+	return is_there("/run/.containerenv") ? PM_PODMAN : is_there("/.dockerenv") ? PM_DOCKER :
+		PM_NO_CONTAINER;
 }
 
 /*
@@ -95,6 +118,29 @@ static uint64_t hard_limit(int resource)
 	return limit.rlim_max;
 }
 
+/* What snapd starts has its name in the environment; with --classic nothing confines it. */
+static void find_snap(char *ret, size_t size)
+{
+	const char *name = getenv("SNAP_NAME");
+
+	if (getenv("SNAP") != NULL && name != NULL &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name))
+		snprintf(ret, size, "%s", name);
+}
+
+/* "4.4.0-19041-Microsoft" is WSL 1, "5.15.90.1-microsoft-standard-WSL2" is WSL 2. */
+static void find_machine(struct pm_place *ret)
+{
+	char release[128], vendor[sizeof(ret->vendor)];
+
+	(void)pm_hypervisor(ret->hypervisor, sizeof(ret->hypervisor));
+	if (pm_read_text("/proc/sys/kernel/osrelease", release, sizeof(release)) > 0 &&
+	    (strstr(release, "Microsoft") || strstr(release, "microsoft")))
+		PM_SAY(ret->hypervisor, strstr(release, "Microsoft") ? "wsl1" : "wsl2");
+	if (pm_read_text("/sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor)) > 0)
+		PM_SAY(ret->vendor, "%.*s", (int)strcspn(vendor, "\n"), vendor);
+}
+
 void pm_place_read(struct pm_place *ret)
 {
 	int64_t value;
@@ -108,4 +154,6 @@ void pm_place_read(struct pm_place *ret)
 	ret->container = find_container(ret);
 	ret->file_max = pm_read_number("/proc/sys/fs/file-max", &value) == 0 ? value : -1;
 	find_unit(ret->unit, sizeof(ret->unit));
+	find_snap(ret->snap, sizeof(ret->snap));
+	find_machine(ret);
 }

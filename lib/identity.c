@@ -306,34 +306,39 @@ static const char *hypervisor_name(const char *sign)
 	return sign;
 }
 
-/* Reported only where something says so: silence does not mean bare metal. */
-static void tell_hypervisor(const struct identity *id)
+size_t pm_hypervisor(char *buf, size_t size)
 {
 	static const char *const device_tree[] = {
 		"/proc/device-tree/hypervisor/compatible",
 		"/proc/device-tree/compatible",
 	};
 	char text[VALUE_MAX], sign[13];
+	const char *name = "";
 
-	if (id->is_uml) {
-		tell(id, "hypervisor", "uml");
-		return;
-	}
 	if (pm_read_text("/sys/hypervisor/type", text, sizeof(text)) > 0) {
-		tell(id, "hypervisor", text);
-		return;
+		text[strcspn(text, "\n")] = '\0';
+		name = text;
+	} else if (cpuid_hypervisor(sign)) {
+		name = sign[0] ? hypervisor_name(sign) : "unnamed";
 	}
-	if (cpuid_hypervisor(sign)) {
-		tell(id, "hypervisor", sign[0] ? hypervisor_name(sign) : "unnamed");
-		return;
-	}
-	for (size_t i = 0; i < sizeof(device_tree) / sizeof(device_tree[0]); i++)
+	for (size_t i = 0; name[0] == '\0' && i < sizeof(device_tree) / sizeof(device_tree[0]); i++)
 		/* The second is the whole machine's: only a name that we know is an answer. */
 		if (pm_read_text(device_tree[i], text, sizeof(text)) > 0 &&
-		    (i == 0 || hypervisor_name(text) != text)) {
-			tell(id, "hypervisor", hypervisor_name(text));
-			return;
-		}
+		    (i == 0 || hypervisor_name(text) != text))
+			name = hypervisor_name(text);
+	snprintf(buf, size, "%s", name);
+	return strlen(buf);
+}
+
+/* Reported only where something says so: silence does not mean bare metal. */
+static void tell_hypervisor(const struct identity *id)
+{
+	char name[VALUE_MAX];
+
+	if (id->is_uml)
+		tell(id, "hypervisor", "uml");
+	else if (pm_hypervisor(name, sizeof(name)) > 0)
+		tell(id, "hypervisor", name);
 }
 
 int pm_identity_kernel(void (*each)(const char *key, const char *value, void *context),

@@ -103,7 +103,7 @@ def test_without_a_pmu(doctor: Path) -> None:
         first = wish["refusals"][0]
         assert wish["verdict"] == "instead"
         assert (first["errno"], first["cause"]) == ("ENOENT", "no event")
-        assert "PMU" in first["gate"] and "pmu=on" in first["change"]
+        assert "PMU" in first["gate"] and "PMU" in first["change"]
         assert "task-clock" in wish["used"]
 
 

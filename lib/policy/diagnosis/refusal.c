@@ -39,6 +39,12 @@ static int level_met(void)
 	return opens(true, -1, 0) ? 0 : 1;
 }
 
+static bool is_privileged(const struct pm_env *env)
+{
+	return !pm_in_user_namespace() &&
+		(pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN));
+}
+
 /* Why it is a refusal of policy, where the errno says that it is one. */
 static void look_at_policy(struct pm_refused *refused)
 {
@@ -47,8 +53,7 @@ static void look_at_policy(struct pm_refused *refused)
 	refused->perf = pm_perf_ask(env, &refused->perf_errno);
 	if (refused->perf != PM_PERF_ANSWERS)
 		return;
-	refused->privileged = !pm_in_user_namespace() &&
-		(pm_env_has_cap(env, PM_CAP_PERFMON) || pm_env_has_cap(env, PM_CAP_SYS_ADMIN));
+	refused->privileged = is_privileged(env);
 	refused->level = level_met();
 	refused->needs_user_chains = refused->error == EACCES &&
 		pm_needs_user_chains(refused->attr);
@@ -60,7 +65,8 @@ static void look_at_policy(struct pm_refused *refused)
 		refused->level = env->paranoid;
 }
 
-static void explain(struct pm_refused *refused, struct pm_refusal *ret)
+static void put_words(const struct pm_gate *gate, const struct pm_gate_words *words,
+		      struct pm_refusal *ret)
 {
 	static const enum pm_cause causes[PM_GATE_KINDS] = {
 		[PM_GATE_NOT_BUILT] = PM_CAUSE_NOT_BUILT,
@@ -74,7 +80,16 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 		[PM_GATE_NO_TARGET] = PM_CAUSE_NO_TARGET,
 		[PM_GATE_UNKNOWN] = PM_CAUSE_UNKNOWN,
 	};
-	const struct pm_gate *gate;
+
+	ret->name = gate->name;
+	ret->level = words->level;
+	ret->cause = causes[gate->kind];
+	PM_SAY(ret->gate, "%s", words->gate);
+	PM_SAY(ret->change, "%s", words->change);
+}
+
+static void explain(struct pm_refused *refused, struct pm_refusal *ret)
+{
 	struct pm_gate_words words;
 	struct pm_place place;
 	struct pm_env env;
@@ -90,13 +105,40 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 	    refused->level == INT_MIN && (refused->error == EACCES || refused->error == EPERM ||
 	     refused->error == ENOSYS))
 		look_at_policy(refused);
+	else if (refused->call == PM_CALL_OPEN && refused->error == ENODEV)
+		refused->perf = pm_perf_ask(&env, &refused->perf_errno);
 	ret->error = refused->error;
-	gate = pm_gate_find(refused, &words);
-	ret->name = gate->name;
-	ret->level = words.level;
-	ret->cause = causes[gate->kind];
-	PM_SAY(ret->gate, "%s", words.gate);
-	PM_SAY(ret->change, "%s", words.change);
+	ret->of_open = refused->call == PM_CALL_OPEN && refused->attr != NULL;
+	if (ret->of_open) {
+		ret->attr = *refused->attr;
+		ret->reach = refused->reach;
+	}
+	put_words(pm_gate_find(refused, &words), &words, ret);
+}
+
+bool pm_refusal_behind(const struct pm_refusal *filtered, struct pm_refusal *ret)
+{
+	struct pm_env env;
+	struct pm_place place;
+	struct pm_gate_words words;
+	const struct pm_gate *gate;
+	struct pm_refused refused = {
+		.call = PM_CALL_OPEN, .error = EACCES, .env = &env, .place = &place, .cpu = -1,
+		.attr = &filtered->attr, .reach = filtered->reach,
+	};
+
+	(void)pm_env_read(&env);
+	if (filtered->cause != PM_CAUSE_FILTER || !filtered->of_open || env.paranoid == INT_MIN)
+		return false;
+	pm_place_read(&place);
+	refused.privileged = is_privileged(&env);
+	refused.level = env.paranoid;
+	gate = pm_gate_find(&refused, &words);
+	if (gate->kind != PM_GATE_PARANOID)
+		return false;
+	*ret = (struct pm_refusal){ .error = EACCES };
+	put_words(gate, &words, ret);
+	return true;
 }
 
 void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int cpu, int error,

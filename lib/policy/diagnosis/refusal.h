@@ -14,6 +14,10 @@ struct pm_refusal {
 	int level;		/* of perf_event_paranoid that is needed; INT_MIN: none */
 	char gate[360];		/* who decided, with its setting */
 	char change[1000];	/* what to do about it, in clauses (gate.h) */
+	/* Of an open, for pm_refusal_behind. */
+	bool of_open;
+	struct perf_event_attr attr;
+	enum pm_reach reach;
 };
 
 /*
@@ -33,6 +37,13 @@ void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach,
  */
 void pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
 			 bool cgroup, struct pm_refusal *ret);
+
+/*
+ * What would refuse the same open if the filter that `filtered` tells of let it pass: the level, as
+ * its file has it, since nothing can be tried. False: nothing would, or it is not known. Fills all
+ * but `call`.
+ */
+bool pm_refusal_behind(const struct pm_refusal *filtered, struct pm_refusal *ret);
 
 /* A filter that answers perf_event_open(2) with SIGSYS. There is no errno: `error` is 0. */
 void pm_refusal_of_signal(struct pm_refusal *ret);

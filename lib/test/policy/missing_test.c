@@ -59,6 +59,68 @@ static void errors_that_say_it_all(void **state)
 	assert_int_equal(fake_kernel.calls, 0);		/* nothing had to be tried */
 }
 
+/* Who can pass a PMU on, in the words of each: another's would not help. */
+static void a_pmu_that_the_host_keeps(void **state)
+{
+	static const struct { const char *hypervisor, *vendor, *release, *change; } cases[] = {
+		{ "kvm\n", "QEMU\n", "6.1.0-56-amd64\n", "-cpu host,pmu=on" },
+		{ "kvm\n", "Amazon EC2\n", "6.1.0-56-cloud-amd64\n", ".metal" },
+		{ "kvm\n", "Google\n", "6.1.0-56-cloud-amd64\n", "--performance-monitoring-unit" },
+		{ "xen\n", "Xen\n", "6.1.0-56-amd64\n", "boots Xen with vpmu=on" },
+		{ "xen\n", "Amazon EC2\n", "6.1.0-56-amd64\n", ".metal" },
+		{ "vmware\n", "VMware, Inc.\n", "6.1.0-56-amd64\n", "vpmc.enable" },
+		{ "hyper-v\n", "Microsoft Corporation\n", "6.8.0-azure\n", "Set-VMProcessor NAME" },
+		{ "hyper-v\n", "", "5.15.90.1-microsoft-standard-WSL2\n",
+		  "hardwarePerformanceCounters" },
+		{ "virtualbox\n", "innotek GmbH\n", "6.1.0-56-amd64\n", "passes no PMU on" },
+		{ "acrn\n", "", "6.1.0\n", "or the PMU's driver is not loaded" },
+	};
+	const struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE };
+	struct pm_refusal refusal;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake_file("/sys/hypervisor/type", cases[i].hypervisor);
+		fake_file("/sys/class/dmi/id/sys_vendor", cases[i].vendor);
+		fake_file("/proc/sys/kernel/osrelease", cases[i].release);
+		pm_refusal_of_attr(&attr, PM_REACH_OWN, -1, false, ENOENT, &refusal);
+		assert_int_equal(refusal.cause, PM_CAUSE_NO_EVENT);
+		for (size_t j = 0; j < sizeof(cases) / sizeof(cases[0]); j++)
+			assert_int_equal(strstr(refusal.change, cases[j].change) != NULL,
+					 strcmp(cases[i].change, cases[j].change) == 0);
+	}
+}
+
+/* gVisor and WSL 1 answer system calls without a kernel of Linux. */
+static void what_stands_in_for_a_kernel(void **state)
+{
+	struct pm_refusal refusal;
+	char status[64];
+
+	(void)state;
+	snprintf(status, sizeof(status), "/proc/self/task/%d/status", (int)pm_gettid());
+	fake_file(status, "Name:\tx\nSeccomp:\t0\n");
+	fake_kernel.always_errno = ENODEV;
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENODEV, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
+	assert_says(refusal.gate, "as gVisor does");
+	assert_says(refusal.change, "docker run --runtime=runc");
+	fake_kernel.always_errno = ENOSYS;
+	fake_file("/proc/sys/kernel/osrelease", "4.4.0-19041-Microsoft\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENOSYS, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_NOT_BUILT);
+	assert_says(refusal.change, "wsl --set-version DISTRIBUTION 2");
+	fake_file("/proc/sys/kernel/osrelease", "6.1.0-tiny\n");
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENOSYS, &refusal);
+	assert_string_equal(refusal.change, "a kernel with CONFIG_PERF_EVENTS=y");
+	/* Where perf has its file, it is there, and a filter says so. */
+	fake_file("/proc/sys/kernel/perf_event_paranoid", "2\n");
+	fake_kernel.always_errno = ENODEV;
+	pm_refusal_of_open(&all, PM_REACH_OWN, -1, ENODEV, &refusal);
+	assert_int_equal(refusal.cause, PM_CAUSE_FILTER);
+	assert_null(strstr(refusal.gate, "gVisor"));
+}
+
 /* ------------------------------------------------------------------------ memory and tracefs */
 
 /* Soft and hard limit of locked memory in kB; the test runs as anybody, who may lower them. */
@@ -170,6 +232,7 @@ int main(void)
 		TEST(cpus_that_are_not_there),
 		TEST(no_descriptor_of_a_cgroup),
 		TEST(errors_that_say_it_all),
+		TEST(a_pmu_that_the_host_keeps), TEST(what_stands_in_for_a_kernel),
 		TEST(tracefs),
 		/* These lower limits for good. */
 		TEST(locked_memory),
