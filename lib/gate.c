@@ -151,6 +151,8 @@ static void say_trace_unreadable(const struct pm_refused *refused, struct pm_gat
 	PM_SAY(ret->brief, UNREADABLE);
 	PM_SAY(ret->gate, "tracefs is mounted, but its files are not readable for uid %u",
 	       refused->env->euid);
+	if (pm_advise_tracefs(refused, true, ret))
+		return;
 	/* Before v4.1 it was a directory of debugfs. */
 	if (access("/sys/kernel/tracing", F_OK) == 0)
 		PM_SAY(ret->change, "as root: mount -o remount,gid=GROUP,mode=750 "
@@ -184,6 +186,8 @@ static void say_trace_unmounted(const struct pm_refused *refused, struct pm_gate
 	PM_SAY(ret->brief, UNMOUNTED);
 	PM_SAY(ret->gate, "tracefs is not mounted at /sys/kernel/tracing or "
 	       "/sys/kernel/debug/tracing, or is hidden there");
+	if (pm_advise_tracefs(refused, false, ret))
+		return;
 	if (access("/sys/kernel/tracing", F_OK) == 0)
 		PM_SAY(ret->change, "as root: mount -t tracefs tracefs /sys/kernel/tracing");
 	else if (access("/sys/kernel", F_OK) != 0)

@@ -105,6 +105,10 @@ static void advise_start(enum pm_container container, enum pm_cap cap, const cha
 		pm_advise(ret, "systemd-nspawn --capability=%s%s%s", UPPER(cap, ","), and,
 			  more);
 		break;
+	case PM_LXC:
+		pm_advise(ret, "take %s out of lxc.cap.drop in the container's configuration%s%s",
+			  names_of(cap, false, "", " and ").text, and, more);
+		break;
 	default:
 		pm_advise(ret, "start the container with %s (%s)%s%s", UPPER(cap, " and "),
 			  FLAGS(cap), and, more);
@@ -161,8 +165,9 @@ void pm_advise_capability(const struct pm_refused *refused, enum pm_cap cap,
 
 	if (place->user_namespace)
 		pm_advise(ret, "capabilities of this user namespace do not count, so start the "
-			  "program outside of it: in a container of root's, not a rootless one; "
-			  "without unshare -U or a sandbox");
+			  "program outside of it: in a container of root's, not a rootless one%s; "
+			  "without unshare -U or a sandbox", place->container == PM_LXC ?
+			  " (Incus, LXD: security.privileged=true)" : "");
 	else if (has_all(place->caps_permitted, cap) && !has_all(refused->env->caps_effective, cap))
 		pm_advise(ret, "%s is permitted to this process and not in effect: have the "
 			  "program raise it by capset(2), or setcap %s=ep PROGRAM",
@@ -211,11 +216,52 @@ void pm_advise_hard_limit(const struct pm_refused *refused, const char *limit,
 			  value);
 }
 
+#define TRACEFS "/sys/kernel/tracing"
+
+bool pm_advise_tracefs(const struct pm_refused *refused, bool mounted, struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+
+	if (!is_guest(refused))
+		return false;
+	if (mounted) {
+		pm_advise(ret, "only root of the host can open its files: mount -o remount,"
+			  "gid=GROUP,mode=750 " TRACEFS " there");
+		return true;
+	}
+	switch (place->container) {
+	case PM_DOCKER:
+	case PM_PODMAN:
+		pm_advise(ret, "%s run -v " TRACEFS ":" TRACEFS ":ro", place->container ==
+			  PM_DOCKER ? "docker" : "podman");
+		break;
+	case PM_KUBERNETES:
+		pm_advise(ret, "in the pod: volumes: [{name: tracefs, hostPath: {path: " TRACEFS
+			  "}}], and in its container: volumeMounts: [{name: tracefs, mountPath: "
+			  TRACEFS ", readOnly: true}]");
+		break;
+	case PM_NSPAWN:
+		pm_advise(ret, "systemd-nspawn --bind-ro=" TRACEFS);
+		break;
+	case PM_LXC:
+		pm_advise(ret, "in the container's configuration: lxc.mount.entry = " TRACEFS
+			  " sys/kernel/tracing none bind,ro 0 0");
+		break;
+	default:
+		pm_advise(ret, "have the container started with " TRACEFS " of the host in it");
+	}
+	return true;
+}
+
 /* --------------------------------------------------------------------------------- filters */
 
 #define PROFILE "--security-opt seccomp=PROFILE.json, a profile that allows perf_event_open"
 
-void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *ret)
+/*
+ * Whether the call takes the capability, too, as far as the level's file tells. Else to let it pass
+ * is the least that helps.
+ */
+static bool takes_capability(const struct pm_refused *refused)
 {
 	const struct pm_place *place = place_of(refused);
 	/* Engines let the call through for a container that was given the capability. */
@@ -223,23 +269,44 @@ void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *re
 		place->caps_bounding >> PM_CAP_PERFMON & 1 :
 		pm_env_has_cap(refused->env, PM_CAP_PERFMON);
 
+	return !given && refused->attr != NULL && refused->env->paranoid_present &&
+		refused->env->paranoid > pm_level_needed(refused);
+}
+
+void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const struct pm_place *place = place_of(refused);
+	const bool more = takes_capability(refused);
+
+	/* Containers do not inherit the environment by which a snap is known. */
+	if (place->snap[0] != '\0') {
+		pm_advise(ret, "snap connect %s:system-trace, which lets perf_event_open pass, if "
+			  "the snap has that plug; else install the program in another way",
+			  place->snap);
+		return;
+	}
 	switch (place->container) {
 	case PM_DOCKER:
-		if (!given)
-			advise_start(PM_DOCKER, PM_CAP_PERFMON, "Docker's own filter lets the call "
-				     "pass", ret);
-		pm_advise(ret, "docker run " PROFILE);
+		if (more)
+			pm_advise(ret, "docker run --cap-add PERFMON, for which Docker's own "
+				  "filter lets the call pass; before Docker 23.0 with " PROFILE);
+		else
+			pm_advise(ret, "docker run " PROFILE);
 		return;
 	case PM_PODMAN:
-		pm_advise(ret, "podman run%s " PROFILE, given ? "" : " --cap-add PERFMON");
+		pm_advise(ret, "podman run%s " PROFILE, more ? " --cap-add PERFMON" : "");
 		return;
 	case PM_KUBERNETES:
 		pm_advise(ret, "in the pod's container: securityContext: {%sseccompProfile: {type: "
 			  "Localhost, localhostProfile: PROFILE.json}}, a profile that allows "
-			  "perf_event_open", given ? "" : "capabilities: {add: [PERFMON]}, ");
+			  "perf_event_open", more ? "capabilities: {add: [PERFMON]}, " : "");
 		return;
 	case PM_NSPAWN:
 		pm_advise(ret, "systemd-nspawn --system-call-filter=perf_event_open");
+		return;
+	case PM_LXC:
+		pm_advise(ret, "take perf_event_open out of the file that lxc.seccomp.profile "
+			  "names (Incus, LXD: security.syscalls.deny)");
 		return;
 	default:
 		break;
@@ -250,5 +317,5 @@ void pm_advise_filter(const struct pm_refused *refused, struct pm_gate_words *re
 	else
 		pm_advise(ret, "allow perf_event_open in the filter, which who started the program "
 			  "has set: for Docker %s--security-opt seccomp=PROFILE.json, for systemd "
-			  "SystemCallFilter=perf_event_open", given ? "" : "--cap-add PERFMON or ");
+			  "SystemCallFilter=perf_event_open", more ? "--cap-add PERFMON or " : "");
 }

@@ -36,8 +36,7 @@ static bool tells_of_kernel(const struct perf_event_attr *attr)
 		!attr->exclude_hv;
 }
 
-/* The highest level of perf_event_paranoid at which the call takes no capability. */
-static int level_needed(const struct pm_refused *refused)
+int pm_level_needed(const struct pm_refused *refused)
 {
 	if (refused->reach == PM_REACH_TRACE)
 		return -1;
@@ -108,7 +107,7 @@ static void say_vendors_level(const struct pm_refused *refused, struct pm_gate_w
 static bool is_level(const struct pm_refused *refused)
 {
 	return is_denied(refused) && refused->attr != NULL && !refused->privileged &&
-		refused->level != INT_MIN && refused->level > level_needed(refused);
+		refused->level != INT_MIN && refused->level > pm_level_needed(refused);
 }
 
 static bool is_android(void)
@@ -178,7 +177,7 @@ static void brief_level(const struct pm_refused *refused, int needed, struct pm_
 static void say_level(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	const struct pm_env *env = refused->env;
-	const int needed = level_needed(refused), level = refused->level;
+	const int needed = pm_level_needed(refused), level = refused->level;
 	char without[80];
 
 	/* A vendor's level asks for CAP_SYS_ADMIN, as Debian's 3 does (seen on 5.10 to 7.x). */

@@ -74,6 +74,14 @@ static int attempt_it(const struct attempt *attempt, struct pm_refusal *refusal,
 	return -EPERM;
 }
 
+/* As soon as the filter is out of the way the next gate would be met: both are told at once. */
+static void look_behind_filter(struct outcome *ret)
+{
+	if (pm_refusal_behind(&ret->refusals[0], &ret->behind))
+		snprintf(ret->behind.call, sizeof(ret->behind.call), "not tried yet: %.140s",
+			 ret->refusals[0].call);
+}
+
 static void try_wish(const struct wish *wish, struct outcome *ret)
 {
 	int at = 0;
@@ -93,6 +101,8 @@ static void try_wish(const struct wish *wish, struct outcome *ret)
 		if (attempt->behind && !doctor_deadly && attempt->behind(&ret->behind) &&
 		    strcmp(ret->behind.gate, ret->refusals[at].gate) == 0)
 			ret->behind.gate[0] = '\0';
+		if (at == 0 && ret->behind.gate[0] == '\0')
+			look_behind_filter(ret);
 		ret->how[0] = '\0';
 	}
 	ret->worked = ATTEMPTS;

@@ -141,6 +141,7 @@ GIVEN = ["setpriv", "--bounding-set=-all,+perfmon", "--inh-caps=-all"]
     ({"container": "podman"}, "podman run --cap-add PERFMON"),
     ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "securityContext: {capabilities: {add: [PERFMON]}}"),
     ({"container": "systemd-nspawn"}, "systemd-nspawn --capability=CAP_PERFMON"),
+    ({"container": "lxc"}, "take perfmon out of lxc.cap.drop"),
     ({"container": "oci"}, "--cap-add PERFMON"), ({}, "")])
 def test_root_of_a_container(doctor: Path, names: dict[str, str], line: str) -> None:
     """uid 0 with the bounding set of the container, which an engine fills by --cap-add."""

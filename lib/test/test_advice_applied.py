@@ -158,18 +158,40 @@ def test_locked_memory_below_the_hard_limit(doctor: Path) -> None:
                                           (KILL, "SIGSYS"), (TRAP, "SIGSYS")])
 @pytest.mark.parametrize("names, line", [
     ({"container": "docker"}, "docker run --security-opt seccomp=PROFILE.json"),
-    ({"container": "podman"}, "podman run --cap-add PERFMON --security-opt seccomp=PROFILE.json"),
-    ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "seccompProfile: {type: Localhost"),
-    ({"container": "systemd-nspawn"}, "systemd-nspawn --system-call-filter=perf_event_open")])
+    ({"container": "podman"}, "podman run --security-opt seccomp=PROFILE.json"),
+    ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "securityContext: {seccompProfile: {type: Localhost"),
+    ({"container": "systemd-nspawn"}, "systemd-nspawn --system-call-filter=perf_event_open"),
+    ({"container": "lxc"}, "take perf_event_open out of the file that lxc.seccomp.profile names"),
+    ({"SNAP": "/snap/x/1", "SNAP_NAME": "my-profiler"}, "snap connect my-profiler:system-trace")])
 def test_a_filter(doctor: Path, answer: int, seen: str, names: dict[str, str], line: str) -> None:
     """The same filter, with perf_event_open allowed and another call in its place, lets the wish be met."""
     asked = [*BARE, doctor, "--json", "rings"]
     told = ask(*asked, limit=lambda: install_filter(answer, PERF[ARCH]), **names)
     said = change(told)
     assert told["refusals"][0]["errno"] == seen and line in said and "perf_event_open" in said
-    assert "setcap" not in said and "sysctl" not in said
+    assert "setcap" not in said and "sysctl" not in said and ("snap" in said) == ("SNAP" in names)
     assert ("SystemCallErrorNumber=EPERM" in said) == (seen == "SIGSYS")
     assert ask(*asked, limit=lambda: install_filter(answer, OTHER_CALL[ARCH]), **names)["verdict"] == "works"
+
+
+@filters
+@at_two
+@pytest.mark.parametrize("names, line", [
+    ({"container": "docker"}, "docker run --cap-add PERFMON, for which Docker's own filter lets the call pass"),
+    ({"container": "podman"}, "podman run --cap-add PERFMON --security-opt seccomp=PROFILE.json"),
+    ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "securityContext: {capabilities: {add: [PERFMON]}, seccompProfile: {type: "),
+    ({"container": "oci"}, "for Docker --cap-add PERFMON or --security-opt seccomp=PROFILE.json")])
+def test_a_filter_and_the_level_behind_it(doctor: Path, names: dict[str, str], line: str) -> None:
+    """Both at once: to open the filter alone would not do, which is tried."""
+    asked = [doctor, "--json", "system"]
+    told = ask(*BARE, *asked, limit=lambda: install_filter(ERRNO | 1, PERF[ARCH]), **names)["refusals"]
+    filtered, level = [one for one in told if one["attempt"] == told[0]["attempt"]]
+    assert (filtered["name"], level["name"]) == ("filtered", "level") and line in filtered["change"]
+    assert level["call"].startswith("not tried yet: ") and "0 or less is needed" in level["gate"]
+    assert ask(*BARE, *asked, **names)["verdict"] != "works"
+    assert ask(*GIVEN, *asked, **names)["verdict"] == "works"
+    held = ask(*GIVEN, *asked, limit=lambda: install_filter(ERRNO | 1, PERF[ARCH]), **names)["refusals"]
+    assert [one["name"] for one in held if one["attempt"] == held[0]["attempt"]] == ["filtered"]
 
 
 @filters
@@ -220,6 +242,25 @@ def test_tracefs_is_mounted(doctor: Path) -> None:
     found = re.fullmatch(r"as root: (mount -t tracefs tracefs /sys/kernel/tracing)", said)
     assert found
     assert ask(*in_mounts(HIDE + found[1], doctor, "--json", "tracepoints"))["verdict"] == "works"
+
+
+@at_two
+@pytest.mark.parametrize("names, line", [
+    ({"container": "docker"}, "docker run -v /sys/kernel/tracing:/sys/kernel/tracing:ro"),
+    ({"container": "podman"}, "podman run -v /sys/kernel/tracing:/sys/kernel/tracing:ro"),
+    ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "hostPath: {path: /sys/kernel/tracing}"),
+    ({"container": "systemd-nspawn"}, "systemd-nspawn --bind-ro=/sys/kernel/tracing"),
+    ({"container": "lxc"}, "lxc.mount.entry = /sys/kernel/tracing sys/kernel/tracing none bind,ro 0 0"),
+    ({"container": "oci"}, "of the host in it")])
+def test_tracefs_of_a_container(doctor: Path, tmp_path: Path, names: dict[str, str], line: str) -> None:
+    """Root of a container may mount nothing, which is tried; the host's tracefs is brought in."""
+    require_mounts()
+    mount = "mount -t tracefs tracefs /sys/kernel/tracing"
+    said = change(ask(*in_mounts(HIDE, *GIVEN, doctor, "--json", "tracepoints"), **names))
+    assert line in said and mount not in said
+    assert start(*in_mounts(HIDE, *GIVEN, "sh", "-c", mount)).returncode != 0
+    brought = f"mount --bind /sys/kernel/tracing {tmp_path}\n{HIDE}mount --bind -o ro {tmp_path} /sys/kernel/tracing"
+    assert ask(*in_mounts(brought, *GIVEN, doctor, "--json", "tracepoints"), **names)["verdict"] == "works"
 
 
 COPY = HIDE + """mount -t tracefs tracefs /sys/kernel/tracing
