@@ -357,8 +357,8 @@ size_t pm_hypervisor(char *buf, size_t size);
  * How the kernel answers an impossible call, which tells a filter in front of the system call
  * from the system call itself: perf checks unknown flags first (EINVAL) and the attr's size next
  * (E2BIG, and writes its own there). Any other errno was not said by perf. ENODEV is gVisor's word
- * for ENOSYS. UNTOLD is ENOSYS behind a filter, which may be the kernel's. KILLED, by a filter that answers with SIGSYS, cannot be the
- * answer to who asks: a caller learns it from a child.
+ * for ENOSYS. UNTOLD is ENOSYS behind a filter, which may be the kernel's. KILLED, by a filter
+ * that answers with SIGSYS, cannot be the answer to who asks: a caller learns it from a child.
  */
 enum pm_perf_answer { PM_PERF_ANSWERS, PM_PERF_FILTERED, PM_PERF_NOT_BUILT, PM_PERF_UNTOLD,
 		      PM_PERF_KILLED };
