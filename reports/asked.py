@@ -222,7 +222,7 @@ def _named(name: str, whole: bool = True) -> Sheet:
     if name not in answers.names():
         if reason := answers.unanswered().get(name, ""):
             raise Unusable(f"{name}: not known, its answers do not ship: {reason}")
-        near = speak.near(name, [*answers.names(), *systems.read()])
+        near = speak.near(name, [*answers.names(), *systems.read()]) or f"; systems: {' '.join(systems.read())}"
         raise Unusable(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
     return answers.load(name, whole=whole)
 

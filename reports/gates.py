@@ -24,10 +24,16 @@ class Gate:
     verdicts: tuple[str, ...]
     reason: re.Pattern[str]
     lift: str
+    changes: tuple[tuple[re.Pattern[str], str], ...] = ()
+    by_answers: bool = False
 
     def takes(self, point: dict[str, Any]) -> bool:
         return (point["verdict"] in self.verdicts
                 and self.reason.search(point.get("reason", "")) is not None)
+
+    def change(self, reason: str) -> str:
+        """What to change, with what the reason says of numbers; or what would lift the gate, in short."""
+        return next((match.expand(words) for pattern, words in self.changes if (match := pattern.search(reason))), self.lift)
 
 
 @dataclass
@@ -43,8 +49,10 @@ def read(path: Path = DATA) -> tuple[Gate, ...]:
     """The gates in their order; last of all, one for each verdict that no other takes whole."""
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))["gate"]
-        gates = tuple(Gate(row["name"], tuple(row["verdicts"]), re.compile(row.get("reason", "")),
-                           row["lift"]) for row in listed)
+        gates = tuple(Gate(row["name"], tuple(row["verdicts"]), re.compile(row.get("reason", "")), row["lift"],
+                           tuple((re.compile(pattern), words) for pattern, words in row.get("changes", ())),
+                           bool(row.get("by_answers")))
+                      for row in listed)
     except (KeyError, TypeError, ValueError, re.error) as error:
         raise Unusable(f"{path.name}: no list of gates: {error}") from error
     open_ended = {word for gate in gates if not gate.reason.pattern for word in gate.verdicts}

@@ -154,7 +154,7 @@ def _check_arguments(verb: Any) -> None:
     made.epilog = ("Exit, by what is required and not optional: 0 all of it is yes; 4 all of it is yes or not known; "
                    "1 some is neither; 2 a point, persona or level that nobody knows; "
                    "3 a row or file that is not there or cannot be used. Of several kernels, 1 goes before 4.")
-    made.add_argument("requirements", type=Path, metavar="NEEDS",
+    made.add_argument("requirements", type=Path, nargs="?", metavar="NEEDS",
                       help="TOML, reports/requirements.py has an example; or recordings of explain --record, several "
                       "before WHERE; not with --for")
     made.add_argument("profile", type=Path, nargs="*", metavar="WHERE",

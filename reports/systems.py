@@ -21,8 +21,9 @@ from reports.text import Unusable
 TABLE = Path(__file__).resolve().parent / "data" / "systems.toml"
 ASK_IT = "on the machine itself: ./run.sh doctor (now), ./run.sh (all of it)"
 _FIELDS = {"name": str, "title": str, "arch": str, "series": list, "level": str, "source": str,
-           "level_source": str, "beware": str}
+           "level_source": str, "beware": str, "also": list}
 _ROW = re.compile(r"([a-z0-9]+)-(\d+)\.(\d+)")      # rows of a plain kernel: no variant behind the series
+_RELEASE = re.compile(r"(?:linux-|v)?((\d{1,3}\.\d{1,4})(?:[.+-][\w.+~-]{0,120})?)", re.ASCII)
 
 Series = tuple[int, int]
 
@@ -38,13 +39,14 @@ class System:
     level: str = ""
     level_source: str = ""
     beware: str = ""
+    also: tuple[str, ...] = ()      # systems with the same kernels
 
 
 def _entry(entry: Any) -> System:
     if not isinstance(entry, dict) or any(not isinstance(value, _FIELDS.get(key, ())) for key, value in entry.items()):
         raise Unusable(text.clean(f"{TABLE.name}: {entry}: not an entry", 300))
     try:
-        return System(**entry | {"series": tuple(entry["series"])})
+        return System(**entry | {"series": tuple(entry["series"]), "also": tuple(entry.get("also", ()))})
     except (KeyError, TypeError) as error:
         raise Unusable(text.clean(f"{TABLE.name}: {entry.get('name')}: {error}", 300)) from error
 
@@ -59,9 +61,13 @@ def read(path: Path = TABLE) -> dict[str, System]:
 
 
 def find(name: str) -> tuple[System, str] | None:
-    """The system of a name, and the architecture that is asked for: NAME or NAME:ARCH."""
+    """The system of a name, and the architecture that is asked for: NAME or NAME:ARCH. A release as uname(1) has
+    it, or "6.8", stands for its series."""
     plain, _, arch = name.partition(":")
-    found = {key.replace("-", ""): each for key, each in read().items()}.get(plain.lower().replace("-", ""))
+    found = {key.replace("-", ""): each for each in read().values() for key in (each.name, *each.also)}.get(
+        plain.lower().replace("-", ""))
+    if found is None and (release := _RELEASE.fullmatch(plain)):
+        found = System(release[1], f"a kernel of the series {release[2]}", (release[2],), "by its number")
     return (found, arch or found.arch) if found else None
 
 

@@ -7,10 +7,11 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reports import answers, asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema, speak, terminal, text
+from reports import advice, answers, asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema, speak, terminal, text
 from reports.asked import Source
 from reports.catalogue import Catalogue
 from reports.export import (badge, features, header, junit, kcidb, ktap, needs, programs, squad, support, tabular, uapi,
@@ -138,18 +139,29 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
         if not args.json:
             verb = f" {recordings.works(found)}" if wanted.recorded else ""
             title = f"{wanted.name}{verb}, as {persona} at {asked.at(level)}, on {source.name} ({source.about})"
-            print("\n".join(needs.screen(about, title, note, found, terminal.width_of(sys.stdout, os.environ))))
+            print("\n".join(needs.screen(about, title, note, found, terminal.width_of(sys.stdout, os.environ),
+                                         advice.of_reason(source, persona, level))))
         yield {"for": wanted.name, "profile": text.clean(str(path)), "row": source.name, "about": source.about, "persona": persona,
                "level": level, "works": recordings.works(found), "notes": [*there.about, *filter(None, [note])],
                "answer": requirements.status(found), "needs": _as_json(found)}
         about = ("",)
 
 
+def _chosen(wanted: Requirements, places: list[Path]) -> tuple[Requirements, list[Path]]:
+    """Of needs with names those that are named among the places; all where none is."""
+    named = {str(path) for path in places} & {need.name for need in wanted.needs if need.name}
+    kept = tuple(need for need in wanted.needs if not named or need.name in named)
+    return replace(wanted, needs=kept), [path for path in places if str(path) not in named]
+
+
 def _wanted(args: argparse.Namespace) -> tuple[list[Requirements], list[Path]]:
     """What is needed, of a program by its name, of a file or of recordings, and where it is asked for."""
     places = [*filter(None, [args.requirements]), *args.profile]
     if args.program:
-        wanted = [requirements.of_program(args.program)]
+        found, places = _chosen(requirements.of_program(args.program), places)
+        wanted = [found]
+    elif not places:
+        raise speak.Misused(f"what? Name a file of needs, or one of --for {' '.join(requirements.programs())}")
     elif recordings.is_one(places[0]):
         wanted = [recordings.read(path) for path in places if recordings.is_one(path)]
         places = [path for path in places if not recordings.is_one(path)]

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from reports import gates, plain, text
+from reports import plain, text
 from reports.plain import Said
 from reports.requirements import Finding
 
@@ -20,13 +20,7 @@ def _wrapped(first: str, words: str, width: int, hang: int) -> Iterator[str]:
                              subsequent_indent=" " * hang, break_on_hyphens=False, break_long_words=False)
 
 
-def _change(said: Said) -> str:
-    """What would lift that refusal, where its own words do not say what it needs."""
-    if said.word == plain.UNKNOWN and not said.absent or "needs " in said.why:
-        return ""
-    verdict = "absent" if said.absent else said.word
-    gate = gates.of({"verdict": verdict, "reason": said.why}, gates.read())
-    return gate.lift if gate else ""
+Change = Callable[[Said, Sequence[str]], Sequence[str]]     # of a reason and its points: what to change, in lines
 
 
 class Reasons:
@@ -45,14 +39,14 @@ class Reasons:
             self.number(said, points) for said, points in way.lacking)) for way in found.ways)
         return ", or ".join(ways)
 
-    def lines(self, width: int) -> Iterator[str]:
+    def lines(self, width: int, change: Change) -> Iterator[str]:
         for number, (said, points) in enumerate(self._points.items(), 1):
             yield from _wrapped(f"[{number}] ", str(said), width, 4)
             more = f" and {len(points) - POINTS} more" if len(points) > POINTS else ""
             if points:
                 yield from _wrapped("  points  ", ", ".join([*points][:POINTS]) + more, width, 10)
-            if change := _change(said):
-                yield from _wrapped("  change  ", change, width, 10)
+            for words in change(said, [*points]):
+                yield from _wrapped("  change  ", words, width, 10)
 
 
 def _need(found: Finding, reasons: Reasons, mark: bool, width: int) -> Iterator[str]:
@@ -80,7 +74,8 @@ def summary(found: Sequence[Finding]) -> str:
     return ", ".join(said for said, is_there in counts if is_there)
 
 
-def screen(about: Sequence[str], title: str, note: str, found: Sequence[Finding], width: int) -> Iterator[str]:
+def screen(about: Sequence[str], title: str, note: str, found: Sequence[Finding], width: int,
+           change: Change = lambda said, points: ()) -> Iterator[str]:
     """What the place is; each need, what can be had first; then why the others cannot be, each reason once."""
     for line in about:
         yield from _wrapped(line[:len(line) - len(line.lstrip())], line.lstrip(), width, 2) if line else [""]
@@ -92,5 +87,5 @@ def screen(about: Sequence[str], title: str, note: str, found: Sequence[Finding]
     mark = not all(each.need.optional for each in found)
     for each in sorted(found, key=lambda each: ORDER.index(each.word)):
         yield from _need(each, reasons, mark, width)
-    if lines := [*reasons.lines(width)]:
+    if lines := [*reasons.lines(width, change)]:
         yield from ("", "Why:", *lines)

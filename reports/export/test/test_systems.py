@@ -31,7 +31,10 @@ def test_a_series_is_answered_by_its_row_or_its_neighbours(series: str, arch: st
 
 @pytest.mark.parametrize(("name", "found"), [
     ("debian-12", ("debian-12", "amd64")), ("Debian12", ("debian-12", "amd64")),
-    ("debian-12:arm64", ("debian-12", "arm64")), ("android-13", ("android-13", "arm64")), ("debian-1", None)])
+    ("debian-12:arm64", ("debian-12", "arm64")), ("android-13", ("android-13", "arm64")), ("debian-1", None),
+    ("Rocky-9", ("rhel-9", "amd64")), ("almalinux10", ("rhel-10", "amd64")), ("6.8", ("6.8", "amd64")), ("v6.8:arm64", ("6.8", "arm64")),
+    ("6.17.4-200.fc42.x86_64", ("6.17.4-200.fc42.x86_64", "amd64")), ("linux-5.15.0-91-generic", ("5.15.0-91-generic", "amd64")),
+    ("6", None), ("6.x", None), ("amd64-6.99", None), ("6.8/../x", None)])
 def test_a_name_is_found_as_it_is_typed(name: str, found: tuple[str, str] | None) -> None:
     system = systems.find(name)
     assert (system and (system[0].name, system[1])) == found
@@ -81,14 +84,15 @@ def tree(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> 
                      "on amd64-5.10 (Linux 5.10.3", "on amd64-6.1 (Linux 6.1.3", "not known: what it has backported",
                      "on the machine itself: ./run.sh doctor"]),
     (["rhel-7"], 0, ["with which perf_event_paranoid it starts is not known here", "as user at perf_event_paranoid=2"]),
-    (["android-13"], 3, []), (["ubunto-22.04"], 3, [])])
+    (["5.15.0-91-generic"], 0, ["its neighbours answer: amd64-5.10, amd64-6.1"]),
+    (["android-13"], 3, []), (["ubunto-22.04"], 3, []), (["fedora-42"], 3, [])])
 def test_a_system_is_answered_for(tree: Path, words: list[str], status: int, said: list[str],
                                   capsys: pytest.CaptureFixture[str]) -> None:
     assert verbs.main(["check", "need.toml", *words]) == status
     told = capsys.readouterr()
     out = " ".join(told.out.split())
     assert all(each in out for each in said), told.out
-    assert {"ubunto-22.04": "did you mean ubuntu-22.04?",
+    assert {"ubunto-22.04": "did you mean ubuntu-22.04?", "fedora-42": "systems: debian-11 debian-12",
             "android-13": "no answers of a plain kernel of arm64 ship; of: amd64"}.get(words[0], "") in told.err
 
 
