@@ -234,7 +234,8 @@ static void say_uprobe(const struct pm_refused *refused, struct pm_gate_words *r
 	       error_name(refused));
 	PM_SAY(ret->gate, "a probe in a program's function takes CAP_SYS_ADMIN at any level of "
 	       "kernel.perf_event_paranoid; CAP_PERFMON does not do");
-	pm_advise(ret, "run the program as root");
+	if (refused->env->euid != 0)
+		pm_advise(ret, "run the program as root");
 	pm_advise_capability(refused, PM_CAP_SYS_ADMIN, ret);
 }
 

@@ -57,9 +57,8 @@ def of_reason(source: Source, persona: str, level: str) -> Callable[[Said, Seque
         gate = gates.of({"verdict": "absent" if said.absent else said.word, "reason": said.why}, gates.read())
         if gate is None or said.word == plain.UNKNOWN and not said.absent:
             return []
-        if not gate.by_answers:
-            return [gate.change(said.why)]
-        return _lines({key: of_key(source, key, persona, level, said.why) for key in points}) or [gate.change(said.why)]
+        helps = {key: of_key(source, key, persona, level, said.why) for key in points} if gate.by_answers else {}
+        return _lines(helps) or [*filter(None, [gate.change(said.why)])]
     return change
 
 

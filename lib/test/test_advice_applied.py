@@ -56,6 +56,16 @@ def test_uprobes_take_root(doctor: Path, trusted: Path) -> None:
     assert ask("setpriv", *USER, with_capabilities(doctor, said), "--json", "uprobes")["verdict"] == "works"
 
 
+@uprobes
+@at_two
+def test_uprobes_of_a_container(doctor: Path) -> None:
+    """Its root is root already."""
+    said = change(ask(*GIVEN, doctor, "--json", "uprobes", container="docker"))
+    assert "docker run --cap-add SYS_ADMIN" in said and "as root" not in said and "setcap" not in said
+    given = ["setpriv", "--bounding-set=-all,+sys_admin,+perfmon", "--inh-caps=-all"]
+    assert ask(*given, doctor, "--json", "uprobes", container="docker")["verdict"] == "works"
+
+
 @at_two
 def test_bpf_takes_two_capabilities(doctor: Path, trusted: Path) -> None:
     said = change(ask("setpriv", *USER, doctor, "--json", "bpf"))

@@ -57,6 +57,7 @@ def test_points_of_a_reason_that_take_something_else() -> None:
     assert first.startswith("for all users") and first.endswith("gives one program the rest")
     assert second == "but pmu.uprobe.counts: run the program as root"
     assert change(plain.Said(plain.UNKNOWN, "nobody asked"), ["ring.size.powers_of_two"]) == []
+    assert change(plain.Said(plain.UNKNOWN, "was not there: the user page says to use read(2)", True), ["rdpmc.value.grows"]) == []
 
 
 @pytest.mark.parametrize(("reason", "said"), [
