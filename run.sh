@@ -6,7 +6,7 @@
 #        ./run.sh kernels NAME...       probe kernels in QEMU (./run.sh kernels --help)
 #        ./run.sh device TAG...|ssh:HOST   probe devices (./run.sh device --help)
 #        ./run.sh doctor [--json]       what works here, and who refuses the rest (doctor --help);
-#                                       --as debian-12: what a program could do there, --for rr: what rr
+#                                       --as debian-12 [WISH]: what one could do there, --for rr: what rr
 #        ./run.sh explain PROGRAM ...   why that program's perf events fail here (explain --help)
 #        ./run.sh report VERB ...       tables, diffs, catalogue (./run.sh report --help)
 #

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reports import advice, answers, asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema, speak, terminal, text
+from reports import (advice, answers, asked, catalogue, expect, merge, personas, plain, recordings, requirements, result, schema,
+                     speak, systems, terminal, text)
 from reports.asked import Source
 from reports.catalogue import Catalogue
 from reports.export import (badge, features, header, junit, kcidb, ktap, needs, programs, squad, support, tabular, uapi,
@@ -148,8 +149,12 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
 
 
 def _chosen(wanted: Requirements, places: list[Path]) -> tuple[Requirements, list[Path]]:
-    """Of needs with names those that are named among the places; all where none is."""
-    named = {str(path) for path in places} & {need.name for need in wanted.needs if need.name}
+    """Of needs with names those that are named among the places; all where none is. Raises Misused."""
+    names = [need.name for need in wanted.needs if need.name]
+    for word in (str(path) for path in places if str(path) not in names and not path.exists()):
+        if (near := speak.near(word, names)) and word not in answers.names() and systems.find(word) is None:
+            raise speak.Misused(f"no wish '{text.clean(word, 80)}'{near}")
+    named = {str(path) for path in places} & {*names}
     kept = tuple(need for need in wanted.needs if not named or need.name in named)
     return replace(wanted, needs=kept), [path for path in places if str(path) not in named]
 

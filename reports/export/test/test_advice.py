@@ -76,6 +76,11 @@ def test_it_is_printed_once_a_reason(capsys: pytest.CaptureFixture[str]) -> None
     assert told.count("change ") == 1 and SETTING.format(2) in told and "sample my threads" not in told
 
 
+def test_a_wish_that_nobody_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verbs.main(["check", "--for", "lib/doctor/wishes.toml", "debian-12", "own-tme"]) == 2
+    assert "no wish 'own-tme'; did you mean own-time?" in capsys.readouterr().err
+
+
 def test_what_is_asked_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert verbs.main(["check", "--for", "rr", "--as", "amd64-6.1"]) in (0, 1, 4)
     assert verbs.main(["check"]) == 2 and "or one of --for async-profiler bpftrace" in capsys.readouterr().err
