@@ -77,9 +77,12 @@ static int attempt_it(const struct attempt *attempt, struct pm_refusal *refusal,
 /* As soon as the filter is out of the way the next gate would be met: both are told at once. */
 static void look_behind_filter(struct outcome *ret)
 {
-	if (pm_refusal_behind(&ret->refusals[0], &ret->behind))
+	const struct pm_refusal *filtered = &ret->refusals[0];
+
+	if (filtered->cause == PM_CAUSE_FILTER && filtered->of_open &&
+	    pm_refusal_by_level(&filtered->attr, filtered->reach, -1, false, &ret->behind))
 		snprintf(ret->behind.call, sizeof(ret->behind.call), "not tried yet: %.140s",
-			 ret->refusals[0].call);
+			 filtered->call);
 }
 
 static void try_wish(const struct wish *wish, struct outcome *ret)

@@ -176,12 +176,12 @@ static void look_behind(const struct shape *shape, const char *who, int error,
 static void look_behind_filter(const struct shape *shape, struct reason *ret)
 {
 	const uint32_t type = shape->attr.type;
-	struct pm_refusal level = { .cause = PM_CAUSE_NONE }, event = { .cause = PM_CAUSE_NONE };
+	struct pm_refusal level, event = { .cause = PM_CAUSE_NONE };
 	char pmu[64];
 
-	pm_refusal_by_level(&shape->attr, reach_of(shape), shape->on_cpu ? shape->first_cpu : -1,
-			    shape->target == TARGET_CGROUP, &level);
-	if (level.cause == PM_CAUSE_PARANOID)
+	if (pm_refusal_by_level(&shape->attr, reach_of(shape),
+				shape->on_cpu ? shape->first_cpu : -1,
+				shape->target == TARGET_CGROUP, &level))
 		put_behind(ret, "once that lets it pass", level.gate);
 	if ((type != PERF_TYPE_HARDWARE && type != PERF_TYPE_HW_CACHE && type != PERF_TYPE_RAW) ||
 	    pm_pmu_core(pmu, sizeof(pmu)) >= 0)

@@ -116,31 +116,6 @@ static void explain(struct pm_refused *refused, struct pm_refusal *ret)
 	put_words(pm_gate_find(refused, &words), &words, ret);
 }
 
-bool pm_refusal_behind(const struct pm_refusal *filtered, struct pm_refusal *ret)
-{
-	struct pm_env env;
-	struct pm_place place;
-	struct pm_gate_words words;
-	const struct pm_gate *gate;
-	struct pm_refused refused = {
-		.call = PM_CALL_OPEN, .error = EACCES, .env = &env, .place = &place, .cpu = -1,
-		.attr = &filtered->attr, .reach = filtered->reach,
-	};
-
-	(void)pm_env_read(&env);
-	if (filtered->cause != PM_CAUSE_FILTER || !filtered->of_open || env.paranoid == INT_MIN)
-		return false;
-	pm_place_read(&place);
-	refused.privileged = is_privileged(&env);
-	refused.level = env.paranoid;
-	gate = pm_gate_find(&refused, &words);
-	if (gate->kind != PM_GATE_PARANOID)
-		return false;
-	*ret = (struct pm_refusal){ .error = EACCES };
-	put_words(gate, &words, ret);
-	return true;
-}
-
 void pm_refusal_of_open(const struct pm_event_spec *spec, enum pm_reach reach, int cpu, int error,
 			struct pm_refusal *ret)
 {
@@ -162,20 +137,25 @@ void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach,
 	explain(&refused, ret);
 }
 
-void pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
+bool pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
 			 bool cgroup, struct pm_refusal *ret)
 {
 	struct pm_refused refused = {
 		.call = PM_CALL_OPEN, .error = EACCES, .attr = attr, .reach = reach, .cpu = cpu,
 		.cgroup = cgroup, .perf = PM_PERF_ANSWERS,
 	};
+	struct pm_refusal found = { .cause = PM_CAUSE_NONE };
 	struct pm_env env;
 
 	(void)pm_env_read(&env);
-	refused.level = env.paranoid != INT_MIN ? env.paranoid : -1;
-	refused.privileged = !pm_in_user_namespace() &&
-		(pm_env_has_cap(&env, PM_CAP_PERFMON) || pm_env_has_cap(&env, PM_CAP_SYS_ADMIN));
-	explain(&refused, ret);
+	refused.level = env.paranoid;
+	refused.privileged = is_privileged(&env);
+	if (env.paranoid == INT_MIN)
+		return false;
+	explain(&refused, &found);
+	if (found.cause == PM_CAUSE_PARANOID)
+		*ret = found;
+	return found.cause == PM_CAUSE_PARANOID;
 }
 
 void pm_refusal_of_signal(struct pm_refusal *ret)

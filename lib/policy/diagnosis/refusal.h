@@ -32,18 +32,12 @@ void pm_refusal_of_attr(const struct perf_event_attr *attr, enum pm_reach reach,
 			bool cgroup, int error, struct pm_refusal *ret);
 
 /*
- * What the level of perf_event_paranoid says of such a call, as files and capabilities have it,
- * where nothing can be opened to try: PM_CAUSE_PARANOID, or the level lets it pass.
+ * Whether the level of perf_event_paranoid would refuse that open if a filter let it pass, as files
+ * and capabilities have it, since nothing can be opened to try. False: it would not, or its file
+ * cannot be read. Fills all but `call` where that is true.
  */
-void pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
+bool pm_refusal_by_level(const struct perf_event_attr *attr, enum pm_reach reach, int cpu,
 			 bool cgroup, struct pm_refusal *ret);
-
-/*
- * What would refuse the same open if the filter that `filtered` tells of let it pass: the level, as
- * its file has it, since nothing can be tried. False: nothing would, or it is not known. Fills all
- * but `call`.
- */
-bool pm_refusal_behind(const struct pm_refusal *filtered, struct pm_refusal *ret);
 
 /* A filter that answers perf_event_open(2) with SIGSYS. There is no errno: `error` is 0. */
 void pm_refusal_of_signal(struct pm_refusal *ret);
