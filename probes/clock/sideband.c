@@ -85,13 +85,12 @@ TEST(task)
 
 TEST(tracepoint)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
+	struct perf_event_attr attr = must_call_tracepoint("sys_enter_getppid");
 	struct pm_record record;
 	struct sampler sampler;
 	uint64_t before;
 
 	attr.sample_period = 1;
-	attr.exclude_kernel = 0;
 	sampler = watch_chosen(attr);
 	before = raw_now();
 	syscall(SYS_getppid);

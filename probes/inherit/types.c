@@ -103,12 +103,8 @@ TEST(breakpoint)
 
 TEST(tracepoint)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_kill");
-
-	attr.exclude_kernel = 0;
-	want(gain_of(attr, call_kill));
+	want(gain_of(must_call_tracepoint("sys_enter_kill"), call_kill));
 }
-
 
 TEST(hardware)
 {

@@ -138,9 +138,8 @@ static inline int own_numbers(void)
 /* An event of the entry into close(2), not running. */
 static inline int must_close_event(void)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+	const struct perf_event_attr attr = must_call_tracepoint("sys_enter_close");
 
-	attr.exclude_kernel = 0;
 	return must_open(&attr, 0, -1, -1, 0);
 }
 

@@ -69,6 +69,47 @@ struct perf_event_attr must_tracepoint(const char *system, const char *event)
 	return attr_of(PERF_TYPE_TRACEPOINT, id);
 }
 
+static bool may_count_kernel(void)
+{
+	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_PAGE_FAULTS);
+	int fd;
+
+	attr.exclude_kernel = 0;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd != -EACCES && fd != -EPERM;
+}
+
+/* Whether an event for user mode alone counts one system call of this thread. */
+static bool calls_count_as_user(void)
+{
+	struct perf_event_attr attr;
+	uint64_t count = 0;
+	int id = tracepoint_id("syscalls", "sys_enter_getppid"), fd;
+
+	if (id < 0)
+		return false;
+	attr = attr_of(PERF_TYPE_TRACEPOINT, id);
+	attr.disabled = 0;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return false;
+	syscall(SYS_getppid);
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		count = 0;
+	close(fd);
+	return count == 1;
+}
+
+struct perf_event_attr must_call_tracepoint(const char *event)
+{
+	struct perf_event_attr attr = must_tracepoint("syscalls", event);
+
+	attr.exclude_kernel = !may_count_kernel() && calls_count_as_user();
+	return attr;
+}
+
 void cause_closes(int first, int count)
 {
 	for (int i = 0; i < count; i++)

@@ -22,6 +22,12 @@ int tracepoint_id(const char *system, const char *event);
 void must_have_id(int id, const char *system, const char *event);
 /* An attr for the user-mode hits of a tracepoint; blocked or absent where its id cannot be had. */
 struct perf_event_attr must_tracepoint(const char *system, const char *event);
+/*
+ * The same for a tracepoint of the system "syscalls", whose hits have the caller's registers: with
+ * the kernel where that may be counted. Who may not gets the event for user mode alone, which such
+ * hits count as since v5.3; before that an attr that the kernel refuses.
+ */
+struct perf_event_attr must_call_tracepoint(const char *event);
 /* Close that many numbers that are no descriptors: system calls with known arguments. */
 void cause_closes(int first, int count);
 

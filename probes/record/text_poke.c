@@ -20,7 +20,6 @@ static struct sampler watch_code(void)
 {
 	struct perf_event_attr attr = attr_sideband(), without;
 
-	attr.exclude_kernel = 0;
 	without = attr;
 	attr.text_poke = 1;
 	return ask_run_sampler(&attr, &without, 0, -1, 32, "text_poke");

@@ -55,11 +55,10 @@ TEST(none)
 
 TEST(samples)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+	struct perf_event_attr attr = must_call_tracepoint("sys_enter_close");
 	struct sampler sampler;
 	int samples;
 
-	attr.exclude_kernel = 0;
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
 	sampler = must_sampler(&attr, 0, -1, 4);

@@ -15,16 +15,16 @@ PROBE(TITLE("tracepoints that write into another event's ring")
       POINT(raw_data, "samples of a redirected tracepoint keep the length that they have in a ring "
 		      "of their own"))
 
-#define TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_RAW)
+#define TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID)
 
 /* A ring that belongs to the dummy event, and a tracepoint that writes into it, not yet running. */
-static int must_redirect_closes(struct sampler *ret_target)
+static int must_redirect_closes(uint64_t type, struct sampler *ret_target)
 {
-	struct perf_event_attr closes = sampling(1, TYPE), without = attr_sideband(), with;
+	struct perf_event_attr closes = sampling(1, type), without = attr_sideband(), with;
 	int source;
 
 	with = without;
-	with.sample_type = TYPE;
+	with.sample_type = type;
 	*ret_target = ask_sampler(&with, &without, 0, -1, 2, "PERF_SAMPLE_IDENTIFIER");
 	closes.read_format = PERF_FORMAT_ID;
 	source = must_open(&closes, 0, -1, -1, 0);
@@ -35,7 +35,7 @@ static int must_redirect_closes(struct sampler *ret_target)
 TEST(samples)
 {
 	struct sampler target;
-	const int source = must_redirect_closes(&target);
+	const int source = must_redirect_closes(TYPE, &target);
 	struct pm_record record;
 	uint64_t id = must_counts(source, PERF_FORMAT_ID).member[0].id;
 	int samples = 0, foreign = 0;
@@ -67,9 +67,10 @@ static unsigned int must_sample_size(struct sampler *sampler, int fd)
 
 TEST(raw_data)
 {
-	struct perf_event_attr attr = sampling(1, TYPE);
+	const uint64_t type = TYPE | PERF_SAMPLE_RAW;
+	struct perf_event_attr attr = sampling(1, type);
 	struct sampler own, target;
-	const int source = must_redirect_closes(&target);
+	const int source = must_redirect_closes(type, &target);
 	unsigned int want, size;
 
 	own = must_sampler(&attr, 0, -1, 2);

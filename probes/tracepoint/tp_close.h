@@ -12,9 +12,8 @@
 
 static inline struct perf_event_attr sampling(uint64_t period, uint64_t sample_type)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+	struct perf_event_attr attr = must_call_tracepoint("sys_enter_close");
 
-	attr.exclude_kernel = 0;
 	attr.sample_period = period;
 	attr.sample_type = sample_type;
 	return attr;

@@ -10,9 +10,9 @@
 
 static int open_closes(void)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_close");
+	struct perf_event_attr attr = must_call_tracepoint("sys_enter_close");
 
-	attr.exclude_kernel = attr.disabled = 0;
+	attr.disabled = 0;
 	return must_open(&attr, 0, -1, -1, 0);
 }
 
