@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reports import catalogue, coverage, excerpt, expect, floors, ktap, mutation, rules, schema, text
+from reports import catalogue, coverage, excerpt, expect, floors, kernel_part, ktap, mutation, rules, schema, text
 from reports.result import load, name_of
 from reports.text import Unusable
 
@@ -105,6 +105,13 @@ def notes(top: Path | None) -> Iterator[str]:
     for probe, names in mutation.unshown(top, _built(top) or catalogue.Catalogue()):
         yield (f"note: {probe.id}: {len(names)} of {len(probe.points())} points not yet shown to fail: "
                f"make falsify PROBE={probe.id}")
+
+
+def result_notes(path: Path, top: Path) -> Iterator[str]:
+    """What a person should look at in a result directory, and may be right."""
+    if path.is_dir():
+        value = load(path, expect.read(top / "suites" / "expect"))
+        yield from kernel_part.notes(value, catalogue.read_text(path / "catalogue"), top)
 
 
 def _built(top: Path) -> catalogue.Catalogue | None:

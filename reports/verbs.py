@@ -179,7 +179,8 @@ def _lint(args: argparse.Namespace) -> int:
     findings = list(lint.tree(args.tree)) if over_tree else []
     for path in args.result:
         findings += lint.result(path, args.tree or Path("."))
-    for line in [*map(str, findings), *(lint.notes(args.tree) if over_tree else ())]:
+    notes = [line for path in args.result for line in lint.result_notes(path, args.tree or Path("."))]
+    for line in [*map(str, findings), *notes, *(lint.notes(args.tree) if over_tree else ())]:
         _say(line)
     if not findings:
         print("lint: nothing found")
