@@ -33,12 +33,11 @@ TEST(software)
 /* The sample of getppid(2) by this thread. */
 static struct pm_sample sample_call(struct sampler *sampler)
 {
-	struct perf_event_attr attr = must_tracepoint("syscalls", "sys_enter_getppid");
+	struct perf_event_attr attr = must_call_tracepoint("sys_enter_getppid");
 	struct pm_record record;
 
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
-	attr.exclude_kernel = 0;
 	*sampler = must_sampler(&attr, 0, -1, 1);
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
 	syscall(SYS_getppid);
