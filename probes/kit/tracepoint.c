@@ -128,6 +128,8 @@ void must_read_format(const char *system, const char *event, char *text, size_t 
 	error = pm_read_text(path, text, size);
 	if (error == -EACCES || error == -EPERM)
 		say_blocked("the format of %s is not readable for this user", event);
+	if (error == -ENOENT)
+		say_absent("no format of a tracepoint %s:%s (ENOENT)", system, event);
 	if (error <= 0)
 		say_unknown("the format of %s: %s", event, pm_errno_name(error));
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ALONE, NEVER, TREE, needs_mounts, run
+from conftest import ALONE, NEVER, TREE, needs_mounts, needs_root, run
 
 # Those whose answer hangs on what such places withhold: rights, files of /proc and of /sys.
 PROBES = sorted(f"{path.parent.name}/{path.stem}" for area in ("perm", "proc", "pmu", "userpage")
@@ -55,6 +56,17 @@ def test_rights_that_a_container_hands_out_are_no_answer(build: Path, probe: str
         Path(f"/proc/{child.pid}/uid_map").write_text(users, encoding="ascii")
         Path(f"/proc/{child.pid}/gid_map").write_text(groups, encoding="ascii")
         hold(child.communicate("go\n", timeout=NEVER)[0])
+
+
+@needs_root
+@needs_mounts
+@pytest.mark.parametrize("event,point", [("sched_wakeup", "wakeup_format"), ("sched_switch", "switch_format")])
+def test_a_tracepoint_without_a_format_is_absent(build: Path, event: str, point: str) -> None:
+    said = run("unshare", "--mount", "--propagation", "private", "sh", "-c",
+               "test -d /sys/kernel/tracing/events || mount -t tracefs none /sys/kernel/tracing; "
+               f"mount -t tmpfs none /sys/kernel/tracing/events/sched/{event} && "
+               f"exec '{build}/probes/tracepoint/sched_fields'").stdout
+    assert re.search(rf"^ok \d+ global\.{point} # SKIP absent: .*{event}", said, re.M), said
 
 
 @needs_own_mounts
