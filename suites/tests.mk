@@ -70,6 +70,9 @@ fuzz: fuzz-targets	## mutate what each reader reads, each for SECONDS=60; findin
 compare-builds: shipped	## the same verdicts from gcc and clang at -O0, -O2, -O3
 	$(Q)suites/compare_builds.py
 
+compare-forms: all bundle	## the same verdicts from single programs and out of a bundle; ROWS=, FORMS_SUITE=
+	$(Q)suites/compare_forms.py $(if $(FORMS_SUITE),--suite $(FORMS_SUITE)) $(ROWS)
+
 odd-machines: bundle $(B)/deny_calls	## the same answers on btrfs, with one CPU, without /proc, in a container ...
 	$(Q)suites/odd_machines.py
 $(B)/deny_calls: suites/deny_calls.c
@@ -95,4 +98,4 @@ $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 lying-probes: $(LYING)
 -include $(wildcard $(B)/falsify/lies/*.d)
 
-.PHONY: quick check check-peers nightly soak-tests compare-builds odd-machines falsify fuzz fuzz-targets lying-probes
+.PHONY: quick check check-peers nightly soak-tests compare-builds compare-forms odd-machines falsify fuzz fuzz-targets lying-probes
