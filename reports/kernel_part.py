@@ -17,7 +17,7 @@ from reports import text
 from reports.catalogue import Catalogue
 
 FILE = Path("reports/data/kernel_part.txt")
-REFUSAL = "counts the kernel"	# of the reason that probes/kit/verdict.c gives
+REFUSAL = "counts the kernel"	# in the reason of a refused open
 
 
 def excuses(top: Path) -> dict[str, str]:
