@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import noticed  # noqa: E402
 from falsify import Ledger, better, summary  # noqa: E402
-from mutants import BUILD, TREE, declared, order, stop  # noqa: E402
+from mutants import BUILD, TREE, declared, order, pmu_lies, stop  # noqa: E402
 
 from reports import catalogue, ktap, mutation, verdict  # noqa: E402
 from reports.mutation import NATURE, NOT_HERE, Seen  # noqa: E402
@@ -34,12 +34,6 @@ from reports.mutation import NATURE, NOT_HERE, Seen  # noqa: E402
 HERE = Path(__file__).parent
 A_ROUND = 30	# mutants a probe meets in one boot; 1 where it takes away for good what it asks about
 Line = tuple[str, str, str]	# fault, persona, probe
-
-
-def pmu_lies() -> list[str]:
-    """What the synthetic PMU can lie about, from its module."""
-    text = (TREE / "kernels/pmu/module/parameters.c").read_text(encoding="utf-8")
-    return [f"pmu-{name}" for name in re.findall(r'\[LIE_\w+\] = "(\w+)"', text)]
 
 
 def prefix() -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from functools import cache
@@ -40,6 +41,12 @@ def faults() -> tuple[str, ...]:
     """The names of all mutants: filters, and lies that are linked in."""
     done = subprocess.run([HOST / "falsify/launch", "--fault", "list"], capture_output=True, text=True, check=True)
     return tuple(done.stdout.split())
+
+
+def pmu_lies() -> list[str]:
+    """What the synthetic PMU can lie about, from its module."""
+    text = (TREE / "kernels/pmu/module/parameters.c").read_text(encoding="utf-8")
+    return [f"pmu-{name}" for name in re.findall(r'\[LIE_\w+\] = "(\w+)"', text)]
 
 
 def declared() -> catalogue.Catalogue:

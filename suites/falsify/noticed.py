@@ -6,6 +6,7 @@ falsify.py asks of each point whether it can fail; this asks of each mutant whet
 that names a mutant is an answer. The others are told to the probes that they concern until a point of one
 says no or broken. The list noticed.txt is written by this program alone: the mutant, and the point, or
 `nobody` and how many probes were told it, or `nobody-asks` where no probe of this kernel could be told it.
+What the synthetic PMU lies about is on the list, too.
 A point with a kernel behind it noticed in a guest: guests.py writes such lines, and they stand.
 
 usage: suites/falsify/noticed.py [--lie GLOB]... [--most N]
@@ -27,7 +28,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mutants import TREE, ask, declared, faults, run  # noqa: E402
+from mutants import TREE, ask, declared, faults, pmu_lies, run  # noqa: E402
 
 from reports import catalogue, mutation  # noqa: E402
 
@@ -132,14 +133,15 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=400, help="how many probes are told one at most")
     options = parser.parse_args()
     probes = {id: probe for id, probe in sorted(declared().probes.items()) if not id.startswith("meta.")}
-    before, names, known = read(), list(faults()), recorded()
+    before, names, known, of_guests = read(), list(faults()), recorded(), pmu_lies()
     now = {name: known.get(name, before.get(name, "")) for name in names}
+    now |= {name: known.get(name, before.get(name, "nobody-asks")) for name in of_guests}
     wanted = [name for name in chosen(names, options.lie or ["*"]) if name not in known and not stands(before.get(name, ""))]
     now |= find_all(wanted, probes, options.most)
     write({name: point for name, point in now.items() if point})
     silent = [name for name, point in now.items() if point.startswith("nobody ")]
     print("\n".join(f"{name}: {now[name]}: {reason_for(name) or 'no reason given'}" for name in silent))
-    print(f"{len(names)} mutants: {sum(not point.startswith('nobody') for point in now.values())} noticed, "
+    print(f"{len(now)} mutants: {sum(not point.startswith('nobody') for point in now.values())} noticed, "
           f"{sum(point == 'nobody-asks' for point in now.values())} told to nobody on this kernel, "
           f"{sum(point.startswith('nobody ') for point in now.values())} not noticed")
     return 1 if any(not reason_for(name) for name in silent) else 0

@@ -8,10 +8,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import TREE
+from conftest import TREE, needs_root
 
 sys.path.insert(0, str(TREE / "suites" / "falsify"))
 
@@ -33,6 +34,12 @@ def probes(build: Path) -> dict[str, mutants.catalogue.Probe]:
 def test_every_recorded_fault_is_known(build: Path) -> None:
     recorded = {how.fault for how in mutation.read(TREE).values() if not how.fault.startswith("pmu-")}
     assert len(recorded) > 10 and recorded <= {*mutants.faults(), NATURE, NOT_HERE}
+
+
+def test_each_lie_of_the_synthetic_pmu_is_noticed() -> None:
+    said = noticed.read()
+    lies = mutants.pmu_lies()
+    assert len(lies) > 20 and [lie for lie in lies if said.get(lie, "nobody").startswith("nobody")] == []
 
 
 def test_a_mutant_that_nobody_notices_has_its_reason_and_no_reason_is_stale() -> None:
@@ -161,6 +168,20 @@ def test_the_records_are_true(fault: str, entries: list[Entry], probes: dict[str
             assert told[-1] == how.verdict, told
             return
     pytest.skip(f"says yes nowhere here: {[point for point, _ in entries]}")
+
+
+@needs_root
+@pytest.mark.perf
+@pytest.mark.parametrize("id, lie", [("tracepoint.filter", "ioctl.filter_first_term"), ("record.cgroup", "ring.cgroup_8bit")])
+def test_noting_the_lies_spoils_no_answer(build: Path, probes: dict[str, mutants.catalogue.Probe], id: str, lie: str) -> None:
+    """One probe counts calls of close(2), the other mounts something over the folder of the notes."""
+    subprocess.run(["make", "-s", f"build/{build.name}/falsify/probes/{id.replace('.', '/', 1)}"], cwd=TREE, check=True)
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:	# the folder that is mounted over
+        plain = mutants.run(probes[id], "root", NATURE, Path(folder))
+        said, told = mutants.ask(probes[id], "root", Path(folder))
+    if "yes" not in plain.values():
+        pytest.skip(f"says yes nowhere here: {id}")
+    assert said == plain and lie in told
 
 
 @pytest.mark.parametrize("pattern, chosen", [

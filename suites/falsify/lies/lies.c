@@ -17,17 +17,30 @@
 extern char __bss_start[], _end[];	/* of the linker: zeroed memory */
 
 static int told = NONE;
-static const char *asked;
+static int asked = -1;	/* a file where those that could be told are noted */
 static bool noted[MOST];
 
 static void write_line(const char *way, const char *name)
 {
 	char line[64];
 	const int length = snprintf(line, sizeof(line), "%s%s\n", way, name);
-	const int fd = open(asked, O_WRONLY | O_APPEND | O_CLOEXEC);
 
-	if (fd >= 0 && write(fd, line, (size_t)length) > 0)
-		close(fd);
+	if (write(asked, line, (size_t)length) < 0)
+		return;		/* the probe has closed all that it did not open */
+}
+
+/*
+ * Opened once: a probe may mount something over the folder, give up its privileges, or count calls
+ * of close(2). The number is out of the way of those that it opens.
+ */
+static void open_notes(const char *path)
+{
+	const int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	asked = fcntl(fd, F_DUPFD_CLOEXEC, 900);
+	close(fd);
 }
 
 static void note(int number)
@@ -40,7 +53,7 @@ static void note(int number)
 
 void lies_use_attr(const char *name)
 {
-	if (!asked)
+	if (asked < 0)
 		return;
 	write_line("attr-", name);
 	write_line("refuse-", name);
@@ -58,7 +71,7 @@ static void __attribute__((constructor(101))) settle(void)
 	lie_of_field(0, &ways);
 	const char *name = getenv("PERFMODES_LIE");
 
-	asked = getenv("PERFMODES_LIES_ASKED");
+	open_notes(getenv("PERFMODES_LIES_ASKED"));
 	told = name && *name ? lie_number(name) : NONE;
 }
 
@@ -87,7 +100,7 @@ bool lie_is_told(int number)
 
 bool lie(int number)
 {
-	if (asked)
+	if (asked >= 0)
 		note(number);
 	return number == told;
 }
