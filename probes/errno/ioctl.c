@@ -36,7 +36,7 @@
 	  "from a bad pointer")                                                                \
 	X(filter_software, "2.6.33", counting(), SET_FILTER, (uintptr_t)"a == 1", EINVAL,      \
 	  ENOENT, "on a software event")                                                       \
-	X(bpf_closed, "4.1", counting(), SET_BPF, NOT_OPEN, EBADF, EINVAL,                     \
+	X(bpf_closed, "4.9", counting(), SET_BPF, NOT_OPEN, EBADF, EINVAL,                     \
 	  "of a descriptor that is not open")                                                  \
 	X(pause_unmapped, "4.7", sampling(), PAUSE_OUTPUT, 1, EINVAL, 0, "without a ring")     \
 	X(modify_pointer, "4.17", counting(), MODIFY_ATTRIBUTES, BAD_POINTER, EFAULT, 0,       \

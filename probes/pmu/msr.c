@@ -93,8 +93,11 @@ TEST(tsc_whole_cpu)
 {
 	struct perf_event_attr attr = tsc();
 	int fd = must_open(&attr, -1, move_to_nth_cpu(0), -1, 0);
-	uint64_t speed = asleep(fd, awake(fd));
+	uint64_t speed = 0;
 
+	/* A clock that was late makes it look faster awake than it is. */
+	for (int i = 0; i < 5 && speed < 500; i++)
+		speed = asleep(fd, awake(fd));
 	if (speed < 500)
 		say_broken("asleep it counts at %" PRIu64 "/1000 of its speed awake", speed);
 }

@@ -64,6 +64,7 @@ static struct tally sample_fast(void)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CPU_CLOCK);
 	struct tally tally = { 0 };
+	const uint64_t begin = now_ns();
 	struct pm_counts counts;
 	struct sampler sampler;
 	struct ticker ticker;
@@ -83,6 +84,10 @@ static struct tally sample_fast(void)
 	if (!tally.unthrottles && ticker.ticks < 20)
 		say_unknown("no UNTHROTTLE, but another timer interrupted %u times only",
 			    ticker.ticks);
+	/* The limit is one sample a tick, of which there are 1,000 a second at most. */
+	if (!tally.throttles && tally.samples < (now_ns() - begin) / 1000000)
+		say_unknown("%" PRIu64 " samples in %" PRIu64 " ms, which may be one a tick",
+			    tally.samples, (now_ns() - begin) / 1000000);
 	return tally;
 }
 
