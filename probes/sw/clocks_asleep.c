@@ -77,25 +77,28 @@ static int spin_often(void *unused)
 	return 0;
 }
 
-/* Ordering, sleeping and waking take this thread CPU time, too: on a slow machine most of all. */
+/* Ordering, sleeping and waking take this thread CPU time, too: on a slow machine most of all; and
+ * a host may take the CPU between the end of what is counted and of what is accounted. */
 static void let_another_spin(uint64_t config)
 {
 	int fd = open_clock(config, 0, -1);
-	uint64_t own = 0, own_after = 0, before, count;
+	uint64_t own = 0, own_after = 0, before, count = 0;
 	struct worker worker;
 
 	must_start_worker(&worker, WORKER_THREAD);
 	ASSERT_EQ(0, worker_do(&worker, wake_up, NULL));
-	pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own);
-	before = must_count(fd);
-	ASSERT_EQ(0, worker_do(&worker, spin_often, NULL));
-	count = must_count(fd) - before;
-	pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own_after);
-	own = own_after - own;
-	if (count > 2 * own + 5 * MS)
-		say_broken("counted=%" PRIu64 ", own CPU time=%" PRIu64
-			   ", 10 ms were another thread's",
-			   count, own);
+	for (int tries = 0; tries < 5; tries++) {
+		pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own);
+		before = must_count(fd);
+		ASSERT_EQ(0, worker_do(&worker, spin_often, NULL));
+		count = must_count(fd) - before;
+		pm_clock_ns(CLOCK_THREAD_CPUTIME_ID, &own_after);
+		own = own_after - own;
+		if (count <= 2 * own + 5 * MS)
+			return;
+	}
+	say_broken("counted=%" PRIu64 ", own CPU time=%" PRIu64
+		   ", 10 ms were another thread's, five times", count, own);
 }
 
 TEST(cpu_other_thread)
