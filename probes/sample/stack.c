@@ -170,7 +170,7 @@ static void expect_end(const struct pm_sample *sample, const unsigned char *patt
 
 	if (!end)
 		return;
-	/* The kernel knows no mapping here: it goes on into one that begins where the stack ends. */
+	/* The kernel goes by pages, and on into a mapping that begins where the stack's ends. */
 	if (size > whole && whole < LARGEST && end_of_mapping(end) >= base + size)
 		return;
 	if (size > whole || (size < whole && up_to_page > UNCOUNTED))

@@ -37,7 +37,7 @@ static struct sampler watch_inherited(pid_t *ret_tid)
 	return sampler;
 }
 
-/* Either task may have the copy, as their contexts are swapped: the samples of both are looked at. */
+/* Either task may have the copy, as their contexts are swapped: samples of both count. */
 TEST(id_is_parents)
 {
 	pid_t tid = 0;
