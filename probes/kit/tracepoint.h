@@ -23,9 +23,9 @@ void must_have_id(int id, const char *system, const char *event);
 /* An attr for the user-mode hits of a tracepoint; blocked or absent where its id cannot be had. */
 struct perf_event_attr must_tracepoint(const char *system, const char *event);
 /*
- * The same for a tracepoint of the system "syscalls", whose hits have the caller's registers: with
- * the kernel where that may be counted. Who may not gets the event for user mode alone, which such
- * hits count as since v5.3; before that an attr that the kernel refuses.
+ * An attr for the hits of a tracepoint of the system "syscalls": with the kernel where that may be
+ * counted. Who may not gets it for user mode alone, as which such hits count since v5.3, having
+ * the caller's registers; before that it is one that the kernel refuses.
  */
 struct perf_event_attr must_call_tracepoint(const char *event);
 /* Close that many numbers that are no descriptors: system calls with known arguments. */
