@@ -157,10 +157,13 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag)
 {
-	if (events->enabled)
-		return 0;
+	return events->enabled ? 0 : pm_events_enable_since(events, 0, diag);
+}
+
+int pm_events_enable_since(const struct event_list *events, size_t count, struct pm_diag *diag)
+{
 	/* Backwards, so that a group begins when its leader does, with all members: see group.c. */
-	for (size_t i = events->count; i-- > 0;) {
+	for (size_t i = events->count; i-- > count;) {
 		const uint64_t before = now_ns();
 		int err = pm_ioctl(events->list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 

@@ -23,7 +23,6 @@ struct session_event {
 	} base;
 };
 
-#define SPECS_MAX (PLAN_EVENTS_MAX + 1)	/* a sampler has one more, for side-band */
 
 /* In the order of their opening. */
 struct event_list {
@@ -55,6 +54,9 @@ int pm_events_add(struct event_list *events, const struct session_event *event,
 
 /* Enables all, unless they were opened so. 0 or -errno, with the diagnosis. */
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag);
+
+/* Enables what was opened since there were `count`. As above. */
+int pm_events_enable_since(const struct event_list *events, size_t count, struct pm_diag *diag);
 
 /* What it has counted since its base. -EBADF when it is closed, -ENODATA, -errno of read(2). */
 int pm_event_counts(const struct event_list *events, const struct session_event *event,

@@ -83,7 +83,7 @@ static void attach_late(struct pm_session *session, struct session_cpu *cpu)
 
 	pm_threads_free(&cpu->threads);
 	session->threads = cpu->threads;
-	session->events.enabled = !session->plan->extra[MODIFIER_GROUP];
+	session->events.enabled = !pm_plan_takes(session->plan, MODIFIER(GROUP));
 	err = session->operations->attach_cpus(session, &(struct pm_cpus){ &number, 1 }, NULL);
 	if (err < 0)
 		pm_on_cpus_undo(session, events, rings);

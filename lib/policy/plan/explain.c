@@ -81,7 +81,8 @@ static void put_modifiers(struct pm_words *text, const struct pm_plan *plan)
 		pm_put(text, "clock: %s%s%s%s\n", pm_modify_clock(plan), no_clock[0] ? " (" : "",
 		    no_clock, no_clock[0] ? ")" : "");
 		pm_put(text, "loss: %s%s%s%s\n",
-		    plan->lost ? "records and PERF_FORMAT_LOST" : "records",
+		    pm_plan_takes(plan, MODIFIER(LOST)) ? "records and PERF_FORMAT_LOST" :
+		    "records",
 		    no_lost[0] ? " (" : "", no_lost, no_lost[0] ? ")" : "");
 	}
 	for (int i = 0; i < MODIFIERS; i++)

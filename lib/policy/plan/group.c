@@ -27,7 +27,9 @@ static bool is_in_group(const struct plan_event *event)
 const struct plan_event *pm_group_leader(const struct pm_plan *plan,
 					 const struct plan_event *event)
 {
-	if (!plan->extra[MODIFIER_GROUP] || !is_in_group(event))
+	if (event->led_by != 0)
+		return &plan->events[event->led_by - 1];
+	if (!pm_plan_takes(plan, MODIFIER(GROUP)) || !is_in_group(event))
 		return NULL;
 	for (const struct plan_event *other = plan->events; other < event; other++)
 		if (is_in_group(other) && other->spec.tid == event->spec.tid &&
@@ -47,20 +49,20 @@ bool pm_group_is_led(const struct pm_plan *plan, const struct plan_event *event)
 void pm_group_set(const struct pm_plan *plan, const struct plan_event *event,
 		  struct perf_event_attr *attr)
 {
-	if (!plan->extra[MODIFIER_GROUP])
+	/* The kernel pins whole groups, by their leaders. */
+	if (pm_group_is_led(plan, event))
+		attr->pinned = attr->exclusive = 0;
+	if (!(pm_plan_modifiers(plan, event) & MODIFIER(GROUP)))
 		return;
 	attr->sample_type |= PERF_SAMPLE_READ;
 	attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-	/* The kernel pins whole groups, by their leaders. */
-	if (pm_group_is_led(plan, event))
-		attr->pinned = 0;
 }
 
 int pm_group_suits(const struct pm_plan *plan, struct candidate *candidate)
 {
 	const unsigned int able = candidate->strategy->able;
 
-	if (!plan->extra[MODIFIER_GROUP])
+	if (!pm_plan_takes(plan, MODIFIER(GROUP)))
 		return 0;
 	if (!(able & GIVES_GROUPS))
 		return pm_rule_out(candidate, EINVAL, "its samples do not have the values of a "
@@ -112,9 +114,9 @@ bool pm_group_give_up(struct pm_plan *plan)
 {
 	char *without = plan->without[MODIFIER_GROUP];
 
-	if (!plan->extra[MODIFIER_GROUP])
+	if (!pm_plan_takes(plan, MODIFIER(GROUP)))
 		return false;
-	plan->extra[MODIFIER_GROUP] = false;
+	plan->modifiers &= ~MODIFIER(GROUP);
 	snprintf(without, sizeof(plan->without[MODIFIER_GROUP]), "no strategy is left whose "
 		 "samples have them");
 	return true;

@@ -21,6 +21,7 @@
 #define DESCRIPTORS_PERCENT 50
 #define RING_PAGES 128
 #define RING_PAGES_MAX 65536
+#define PRECISE_MOST 3u
 #define SIDE_ALL ((unsigned int)(PM_SIDE_MMAP | PM_SIDE_BUILD_ID | PM_SIDE_EXEC | \
 				 PM_SIDE_SWITCH | PM_SIDE_CGROUP | PM_SIDE_KSYMBOL))
 
@@ -36,7 +37,7 @@ static void take_name(struct plan_event *event)
 	event->spec.name = NULL;
 }
 
-static int take_spec(struct pm_plan *plan, struct plan_event *event)
+int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 {
 	struct pm_event_spec *spec = &event->spec;
 
@@ -49,7 +50,11 @@ static int take_spec(struct pm_plan *plan, struct plan_event *event)
 		spec->filter = strcpy(event->filter, spec->filter);
 	}
 	take_name(event);
+	event->trial = -1;
+	event->precise_most = spec->flags & PM_SPEC_PRECISE ? PRECISE_MOST : 0;
 	plan->samples |= spec->period != 0 || spec->frequency != 0;
+	plan->want |= spec->want & PM_WANT_CALLCHAIN ? spec->want :
+		spec->want & ~(unsigned int)PM_WANT_KERNEL_FRAMES;
 	return 0;
 }
 
@@ -59,12 +64,21 @@ static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, s
 
 	for (size_t i = 0; err == 0 && i < count; i++) {
 		err = pm_spec_take(specs, i, &plan->events[i].spec) ?
-			take_spec(plan, &plan->events[i]) : -EINVAL;
+			pm_plan_take_spec(plan, &plan->events[i]) : -EINVAL;
 		plan->events[i].asked = (uint32_t)i;
-		plan->events[i].trial = -1;
 		plan->asked = plan->count = i + 1;
 	}
 	return err;
+}
+
+int pm_plan_take_cpus(struct pm_plan *plan, const char **cpus)
+{
+	if (*cpus == NULL)
+		return 0;
+	if (strlen(*cpus) >= CPUS_SIZE || pm_cpulist_each(*cpus, NULL, NULL) <= 0)
+		return -EINVAL;
+	*cpus = strcpy(plan->cpus, *cpus);
+	return 0;
 }
 
 static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
@@ -81,12 +95,8 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 		opts->broker = -1;
 	if ((opts->side & ~SIDE_ALL) || opts->prove > PM_PROVE_NEVER)
 		return -EINVAL;
-	if (opts->cpus != NULL) {
-		if (strlen(opts->cpus) >= CPUS_SIZE ||
-		    pm_cpulist_each(opts->cpus, NULL, NULL) <= 0)
-			return -EINVAL;
-		opts->cpus = strcpy(plan->cpus, opts->cpus);
-	}
+	if (pm_plan_take_cpus(plan, &opts->cpus) < 0)
+		return -EINVAL;
 	if (opts->rounds == 0)
 		opts->rounds = ROUNDS;
 	if (opts->descriptors_percent == 0)
@@ -118,7 +128,6 @@ static int decide(struct pm_plan *plan, struct pm_diag *diag)
 
 	pm_hybrid_expand(plan);
 	pm_modify_begin(plan);
-	plan->refusal.size = sizeof(plan->refusal);
 	pm_plan_negotiate(plan);
 	err = pm_plan_choose(plan, diag);
 	if (err < 0 && pm_group_give_up(plan)) {
@@ -147,17 +156,27 @@ static int make(struct pm_plan *plan, struct pm_diag *diag)
 	return err;
 }
 
+struct pm_plan *pm_plan_blank(void)
+{
+	struct pm_plan *plan = calloc(1, sizeof(*plan));
+
+	if (plan == NULL)
+		return NULL;
+	plan->kept = plan->opts.broker = -1;
+	plan->refusal.size = sizeof(plan->refusal);
+	return plan;
+}
+
 int pm_plan_make_of(const struct ranked *strategies, const struct pm_event_spec *specs,
 		    size_t count, const struct pm_session_opts *opts, struct pm_profile *profile,
 		    struct pm_diag *diag, struct pm_plan **ret)
 {
-	struct pm_plan *plan = calloc(1, sizeof(*plan));
+	struct pm_plan *plan = pm_plan_blank();
 	int err;
 
 	if (plan == NULL)
 		return -ENOMEM;
 	plan->profile = profile;
-	plan->kept = -1;
 	for (int i = 0; i < STRATEGIES; i++) {
 		plan->candidates[i].strategy = strategies[i].strategy;
 		plan->candidates[i].number = strategies[i].number;

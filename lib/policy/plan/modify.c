@@ -10,10 +10,12 @@
 #include <time.h>
 
 #include "../diagnosis/diag.h"
-#include "modify.h"
+#include "../diagnosis/words.h"
+#include "../profile/deny.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
-#include "../profile/deny.h"
+#include "attrs.h"
+#include "modify.h"
 
 #define MODIFIER_FACTS(X) \
 	X("ring.wakeup.watermark_counts_bytes", WATERMARK, "wake-ups by bytes") \
@@ -29,23 +31,6 @@ static const struct {
 } modifiers[MODIFIERS_OF_FACTS] = {
 #define MODIFIER_ROW(key, modifier, name) [MODIFIER_##modifier] = { name, key },
 	MODIFIER_FACTS(MODIFIER_ROW)
-};
-
-/* What was asked for, and can be done without: it is taken where the kernel takes it. */
-static const struct {
-	const char *name;
-	unsigned int side;		/* option that asks for it; 0: an event's want */
-	unsigned int want;
-} extras[MODIFIERS] = {
-	[MODIFIER_MAPS] = { "MMAP records", PM_SIDE_MMAP | PM_SIDE_BUILD_ID, 0 },
-	[MODIFIER_MAPS2] = { "MMAP2 records", PM_SIDE_MMAP | PM_SIDE_BUILD_ID, 0 },
-	[MODIFIER_BUILD_IDS] = { "build ids in MMAP2 records", PM_SIDE_BUILD_ID, 0 },
-	[MODIFIER_EXECS] = { "the mark of an exec", PM_SIDE_EXEC, 0 },
-	[MODIFIER_SWITCHES] = { "SWITCH records", PM_SIDE_SWITCH, 0 },
-	[MODIFIER_CGROUPS] = { "CGROUP records", PM_SIDE_CGROUP, 0 },
-	[MODIFIER_KSYMBOLS] = { "KSYMBOL records", PM_SIDE_KSYMBOL, 0 },
-	[MODIFIER_BRANCHES] = { "branches", 0, PM_WANT_BRANCHES },
-	[MODIFIER_GROUP] = { "group values", 0, PM_WANT_GROUP },
 };
 
 #define CLOCK_FACTS(X) \
@@ -66,21 +51,7 @@ static const struct clock {
 
 const char *pm_modify_name(enum modifier modifier)
 {
-	return modifier < MODIFIERS_OF_FACTS ? modifiers[modifier].name : extras[modifier].name;
-}
-
-static bool *flag_of(struct pm_plan *plan, enum modifier modifier)
-{
-	bool *const flags[MODIFIERS_OF_FACTS] = {
-		[MODIFIER_WATERMARK] = &plan->watermark,
-		[MODIFIER_IDENTIFIER] = &plan->identifier,
-		[MODIFIER_CLOEXEC] = &plan->cloexec,
-		[MODIFIER_CALLCHAIN] = &plan->user_chain,
-		[MODIFIER_CLOCK] = &plan->clockid,
-		[MODIFIER_LOST] = &plan->lost,
-	};
-
-	return modifier < MODIFIERS_OF_FACTS ? flags[modifier] : &plan->extra[modifier];
+	return modifier < MODIFIERS_OF_FACTS ? modifiers[modifier].name : pm_attr_name(modifier);
 }
 
 static const struct clock *find_clock(int clock)
@@ -107,7 +78,19 @@ const char *pm_modify_clock_key(int clock)
 
 const char *pm_modify_clock(const struct pm_plan *plan)
 {
-	return plan->clockid ? clock_name(plan->clocks[plan->clock]) : "perf's own";
+	return pm_plan_takes(plan, MODIFIER(CLOCK)) ? clock_name(plan->clocks[plan->clock]) :
+		"perf's own";
+}
+
+static uint32_t bit_of(enum modifier modifier)
+{
+	return UINT32_C(1) << modifier;
+}
+
+/* What is not done without: chains in a session, and in a sampler ids where they are looked for. */
+static uint32_t needed(const struct pm_plan *plan)
+{
+	return plan->apart.cpus == NULL ? MODIFIER(CHAIN) : MODIFIER(IDENTIFIER);
 }
 
 /* ----------------------------------------------------------------------------- what facts leave */
@@ -143,50 +126,60 @@ static void add_clocks(struct pm_plan *plan)
 	plan->clock = plan->clock_count = 0;
 	if (plan->opts.clock > 0)
 		add_clock(plan, plan->opts.clock - 1);
+	/* A sampler stamps what it finds in /proc by the very one that is wished for. */
+	if (plan->apart.cpus != NULL)
+		return;
 	add_clock(plan, CLOCK_MONOTONIC);
 	add_clock(plan, CLOCK_MONOTONIC_RAW);
 }
 
-static bool is_asked(const struct pm_plan *plan, enum modifier modifier)
-{
-	for (size_t i = 0; i < plan->count; i++)
-		if (plan->events[i].spec.want & extras[modifier].want)
-			return true;
-	return plan->opts.side & extras[modifier].side;
-}
-
 void pm_modify_begin(struct pm_plan *plan)
 {
+	plan->modifiers = 0;
+	memset(plan->without, 0, sizeof(plan->without));
 	add_clocks(plan);
-	for (int i = MODIFIERS_OF_FACTS; i < MODIFIERS; i++)
-		plan->extra[i] = is_asked(plan, i);
-	for (int i = 0; i < MODIFIERS_OF_FACTS; i++)
-		*flag_of(plan, i) = !is_denied(plan, i, modifiers[i].key);
-	plan->clockid = plan->clockid && plan->clock_count > 0;
+	for (int i = 0; i < MODIFIERS; i++)
+		if (i < MODIFIERS_OF_FACTS ? (bit_of(i) & needed(plan)) ||
+		    !is_denied(plan, i, modifiers[i].key) : pm_attr_asks(plan, i))
+			plan->modifiers |= bit_of(i);
+	if (plan->clock_count == 0)
+		plan->modifiers &= ~MODIFIER(CLOCK);
 }
 
 /* -------------------------------------------------------------------------- what attempts leave */
 
 typedef int try_function(struct pm_plan *plan, struct plan_event *event, bool inherit);
 
-static void note(struct pm_plan *plan, enum modifier modifier, const char *what, int err)
+/* Where the modifier is kept: with all of them, or with the event. */
+static uint32_t *word_of(struct pm_plan *plan, struct plan_event *event, enum modifier modifier)
 {
-	snprintf(plan->without[modifier], sizeof(plan->without[modifier]), "%s is refused (%s)",
-		 what, pm_errno_name(-err));
+	return plan->apart.cpus == NULL || (MODIFIERS_OF_ALL & bit_of(modifier)) ?
+		&plan->modifiers : &event->modifiers;
+}
+
+static void note(struct pm_plan *plan, struct plan_event *event, enum modifier modifier,
+		 const char *what, int err)
+{
+	if (word_of(plan, event, modifier) == &plan->modifiers)
+		snprintf(plan->without[modifier], sizeof(plan->without[modifier]),
+			 "%s is refused (%s)", what, pm_errno_name(-err));
+	else
+		pm_put_also(event->why, sizeof(event->why), "without %s (%s)",
+			    pm_modify_name(modifier), pm_errno_name(-err));
 }
 
 static void put_back_clock(struct pm_plan *plan, struct plan_event *event, try_function *try)
 {
-	plan->clockid = true;
+	plan->modifiers |= MODIFIER(CLOCK);
 	for (; plan->clock < plan->clock_count; plan->clock++) {
 		int err = try(plan, event, false);
 
 		if (err == 0)
 			return;
-		note(plan, MODIFIER_CLOCK, clock_name(plan->clocks[plan->clock]), err);
+		note(plan, event, MODIFIER_CLOCK, clock_name(plan->clocks[plan->clock]), err);
 	}
 	plan->clock = 0;
-	plan->clockid = false;
+	plan->modifiers &= ~MODIFIER(CLOCK);
 }
 
 static void put_back(struct pm_plan *plan, struct plan_event *event, enum modifier modifier,
@@ -198,31 +191,31 @@ static void put_back(struct pm_plan *plan, struct plan_event *event, enum modifi
 		put_back_clock(plan, event, try);
 		return;
 	}
-	*flag_of(plan, modifier) = true;
+	*word_of(plan, event, modifier) |= bit_of(modifier);
 	err = try(plan, event, false);
 	if (err == 0)
 		return;
-	*flag_of(plan, modifier) = false;
-	note(plan, modifier, "it", err);
+	*word_of(plan, event, modifier) &= ~bit_of(modifier);
+	note(plan, event, modifier, "it", err);
 }
 
 int pm_modify_less(struct pm_plan *plan, struct plan_event *event, try_function *try)
 {
-	bool before[MODIFIERS];
+	const uint32_t before = pm_plan_modifiers(plan, event), all = plan->modifiers;
+	const uint32_t spared = needed(plan) |
+		(plan->apart.cpus == NULL ? 0 : ~MODIFIERS_OF_ALL);
 	int err;
 
-	for (int i = 0; i < MODIFIERS; i++) {
-		before[i] = *flag_of(plan, i);
-		*flag_of(plan, i) = false;
-	}
+	plan->modifiers &= spared;
+	event->modifiers &= needed(plan);
 	err = try(plan, event, false);
 	if (err < 0) {
-		for (int i = 0; i < MODIFIERS; i++)
-			*flag_of(plan, i) = before[i];
+		plan->modifiers = all;
+		event->modifiers = before;
 		return err;
 	}
 	for (int i = 0; i < MODIFIERS; i++)
-		if (before[i])
+		if (before & ~needed(plan) & bit_of(i))
 			put_back(plan, event, i, try);
 	/* As it is to be: the last attempt may have been of something that was refused. */
 	return try(plan, event, false);

@@ -13,6 +13,8 @@
 #include "../diagnosis/words.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"
+#include "attrs.h"
+#include "cpus.h"
 #include "group.h"
 #include "hybrid.h"
 #include "modify.h"
@@ -20,130 +22,6 @@
 #include "open.h"
 #include "rate.h"
 #include "task_clock.h"
-
-#define NS_PER_S 1000000000ull
-#define PRECISE_MOST 3u
-#define CLOCK_PERIOD_LEAST 100000	/* ns: a clock that samples faster does nothing else */
-
-/*
- * Samples of all events of a session have one layout, because they share rings; but for their
- * periods, which build() leaves out where the event tells them: see drain.c.
- */
-static uint64_t sample_type(const struct pm_plan *plan)
-{
-	uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IP |
-		PERF_SAMPLE_PERIOD;
-
-	type |= plan->identifier ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID;
-	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->events[i].spec.want & PM_WANT_ADDRESS)
-			type |= PERF_SAMPLE_ADDR;
-		if (plan->events[i].spec.want & PM_WANT_CALLCHAIN)
-			type |= PERF_SAMPLE_CALLCHAIN;
-		if (plan->events[i].spec.want & PM_WANT_RAW)
-			type |= PERF_SAMPLE_RAW;
-	}
-	return plan->extra[MODIFIER_BRANCHES] ? type | PERF_SAMPLE_BRANCH_STACK : type;
-}
-
-/* Cycles become ns, which is about right at a few GHz and never too fast. */
-static uint64_t period_of(const struct plan_event *event)
-{
-	return event->substituted && event->spec.period < CLOCK_PERIOD_LEAST ? CLOCK_PERIOD_LEAST :
-		event->spec.period;
-}
-
-static void substitute(struct perf_event_attr *attr)
-{
-	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = PERF_COUNT_SW_CPU_CLOCK;
-	attr->config1 = attr->config2 = 0;
-}
-
-/* By default a ring wakes its reader when it is half full, which is too late for a busy one. */
-static void set_wakeup(const struct pm_plan *plan, struct perf_event_attr *attr)
-{
-	if (plan->opts.wakeup != 0) {
-		attr->wakeup_events = plan->opts.wakeup;
-	} else if (plan->watermark) {
-		attr->watermark = 1;
-		attr->wakeup_watermark = plan->opts.ring_pages *
-			(uint32_t)sysconf(_SC_PAGESIZE) / 4;
-	}
-}
-
-/* Two events of different kinds of cores are never on one CPU, and a record is of one. */
-static bool are_apart(const struct plan_event *one, const struct plan_event *other)
-{
-	return one->pmu[0] && other->pmu[0] && strcmp(one->pmu, other->pmu) != 0;
-}
-
-/* One event of a thread reports its name, creation and end; each of them would repeat that. */
-static bool is_first_of_target(const struct pm_plan *plan, const struct plan_event *event)
-{
-	for (const struct plan_event *other = plan->events; other < event; other++)
-		if (other->spec.tid == event->spec.tid && !are_apart(other, event))
-			return false;
-	return true;
-}
-
-static bool takes_task_clock(const struct pm_plan *plan, const struct pm_event_spec *spec)
-{
-	return !(spec->flags & PM_SPEC_EXACT) && pm_needs_task_clock(plan->profile, spec);
-}
-
-/* Records beside the samples, by one event of a target as its name and creation are. */
-static void set_side(const struct pm_plan *plan, struct perf_event_attr *attr)
-{
-	attr->comm = attr->task = 1;
-	attr->mmap = plan->extra[MODIFIER_MAPS];
-	attr->mmap2 = plan->extra[MODIFIER_MAPS2];
-	attr->build_id = plan->extra[MODIFIER_BUILD_IDS];
-	attr->comm_exec = plan->extra[MODIFIER_EXECS];
-	attr->context_switch = plan->extra[MODIFIER_SWITCHES];
-	attr->cgroup = plan->extra[MODIFIER_CGROUPS];
-	attr->ksymbol = plan->extra[MODIFIER_KSYMBOLS];
-}
-
-void pm_plan_no_side(struct perf_event_attr *attr)
-{
-	attr->comm = attr->task = attr->mmap = attr->mmap2 = attr->mmap_data = attr->build_id = 0;
-	attr->comm_exec = attr->context_switch = attr->cgroup = attr->ksymbol = 0;
-	attr->defer_output = 0;
-}
-
-static void build(const struct pm_plan *plan, struct plan_event *event)
-{
-	const struct pm_event_spec *spec = &event->spec;
-	struct perf_event_attr *attr = &event->attr;
-
-	*attr = pm_spec_attr(spec, event->user_only);
-	attr->sample_type = sample_type(plan);
-	attr->sample_id_all = attr->disabled = 1;
-	attr->exclude_callchain_kernel = plan->user_chain && (spec->want & PM_WANT_CALLCHAIN) &&
-		!(spec->want & PM_WANT_KERNEL_FRAMES);
-	if (is_first_of_target(plan, event))
-		set_side(plan, attr);
-	if (plan->extra[MODIFIER_BRANCHES])
-		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	attr->pinned = !!(spec->flags & PM_SPEC_PINNED);
-	attr->precise_ip = event->precise & 3;
-	if (plan->clockid) {
-		attr->use_clockid = 1;
-		attr->clockid = plan->clocks[plan->clock];
-	}
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (plan->lost)
-		attr->read_format |= PERF_FORMAT_LOST;
-	pm_group_set(plan, event, attr);
-	if (event->substituted)
-		substitute(attr);
-	if (takes_task_clock(plan, spec))
-		attr->config = PERF_COUNT_SW_TASK_CLOCK;
-	pm_rate_set(attr, period_of(event), event->frequency);
-	if (attr->sample_period != 0)
-		set_wakeup(plan, attr);
-}
 
 static void let_go(struct plan_event *event)
 {
@@ -176,22 +54,29 @@ static void keep(struct plan_event *event, int fd)
 		let_go(event);
 }
 
-/* In its group, with a leader that is opened for it alone. */
+/* The thread that is tried; a broker serves named threads only. */
+static pid_t tid_of(const struct pm_plan *plan, const struct plan_event *event)
+{
+	if (event->spec.tid != PM_ALL_THREADS && event->spec.tid != 0)
+		return event->spec.tid;
+	return plan->via_broker ? pm_gettid() : plan->apart.tid;
+}
+
+/* In its group, with a leader that is opened for it alone, as it would be now. */
 static int open_trial(const struct pm_plan *plan, const struct plan_event *event, bool inherit)
 {
 	const struct plan_event *leader = pm_group_leader(plan, event);
 	struct perf_event_attr attr = event->attr;
-	int tid = event->spec.tid, led_by = -1, fd;
+	const pid_t tid = tid_of(plan, event);
+	int led_by = -1, fd;
 
 	pm_plan_set_inherit(plan, &attr, inherit);
-	/* A broker serves named threads only. */
-	if (tid == PM_ALL_THREADS || tid == 0)
-		tid = plan->via_broker ? pm_gettid() : 0;
 	if (leader != NULL && leader != event) {
-		struct perf_event_attr first = leader->attr;
+		struct plan_event first = *leader;
 
-		pm_plan_set_inherit(plan, &first, inherit);
-		led_by = pm_plan_open(plan, leader, &first, tid, event->cpu);
+		pm_attr_build(plan, &first);
+		pm_plan_set_inherit(plan, &first.attr, inherit);
+		led_by = pm_plan_open(plan, leader, &first.attr, tid, event->cpu);
 		if (led_by < 0)
 			return led_by;
 	}
@@ -205,7 +90,8 @@ static int try_event(struct pm_plan *plan, struct plan_event *event, bool inheri
 {
 	int fd;
 
-	build(plan, event);
+	inherit |= plan->apart.inherits;
+	pm_attr_build(plan, event);
 	fd = open_trial(plan, event, inherit);
 	if (fd == -EMFILE) {
 		pm_plan_let_go(plan);
@@ -294,7 +180,8 @@ static void look_at_clock(const struct pm_plan *plan, struct plan_event *event)
 	if (!pm_needs_task_clock(plan->profile, &event->spec))
 		return;
 	pm_task_clock_why(plan->profile, fact, sizeof(fact));
-	snprintf(event->why, sizeof(event->why), "%s (%s)", takes_task_clock(plan, &event->spec) ?
+	snprintf(event->why, sizeof(event->why), "%s (%s)",
+		 pm_takes_task_clock(plan, &event->spec) ?
 		 "task-clock instead: cpu-clock loses counts here" :
 		 "it loses what it counted when its thread is switched out", fact);
 }
@@ -329,14 +216,16 @@ static int try_inherited(struct pm_plan *plan, struct plan_event *event)
 	return err;
 }
 
-static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
+/* From the beginning, on the CPU that is set. */
+static int settle(struct pm_plan *plan, struct plan_event *event)
 {
 	int err;
 
 	event->user_only = event->substituted = false;
 	event->frequency = event->spec.frequency;
 	event->why[0] = '\0';
-	event->precise = event->spec.flags & PM_SPEC_PRECISE ? PRECISE_MOST : 0;
+	event->precise = event->precise_most;
+	event->modifiers = pm_attr_of_event(plan, event);
 	look_at_clock(plan, event);
 	do {
 		err = try_event(plan, event, false);
@@ -346,17 +235,58 @@ static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
 		if (err < 0)
 			err = pm_modify_less(plan, event, try_event);
 	} while (err < 0 && give_way(plan, event, err));
+	return err;
+}
+
+/* A PMU may be of some CPUs only; who leads an event has found one. */
+static int settle_somewhere(struct pm_plan *plan, struct plan_event *event)
+{
+	const struct plan_event *leader = pm_group_leader(plan, event);
+	const struct pm_cpus *cpus = plan->apart.cpus;
+	int first = 0;
+
+	if (cpus == NULL)
+		return settle(plan, event);
+	for (size_t i = 0; i < cpus->count; i++) {
+		const bool led = leader != NULL && leader != event;
+		int err;
+
+		event->cpu = led ? leader->cpu : cpus->list[i];
+		err = settle(plan, event);
+		if (err == 0 || led || !pm_open_is_of_event(err))
+			return err;
+		first = first ? first : err;
+	}
+	event->cpu = cpus->list[0];
+	return first;
+}
+
+static void try_until_settled(struct pm_plan *plan, struct plan_event *event)
+{
+	const int err = settle_somewhere(plan, event);
+
 	event->error = err;
 	event->inherit_error = err;
-	if (err == 0)
-		pm_rate_say(&event->attr, &event->spec, event->why, sizeof(event->why));
-	if (err == 0 && (event->spec.flags & PM_SPEC_PRECISE))
+	if (err < 0)
+		return;
+	pm_rate_say(&event->attr, &event->spec, event->why, sizeof(event->why));
+	if (event->precise_most > 0)
 		pm_put_also(event->why, sizeof(event->why), "precise_ip %u of %u", event->precise,
-			    PRECISE_MOST);
-	if (err == 0 && event->spec.type == PERF_TYPE_TRACEPOINT)
+			    event->precise_most);
+	if (event->spec.type == PERF_TYPE_TRACEPOINT)
 		look_for_tracefs(event);
-	if (err == 0 && event->spec.tid == PM_ALL_THREADS)
+	if (event->spec.tid == PM_ALL_THREADS && plan->apart.cpus == NULL)
 		event->inherit_error = try_inherited(plan, event);
+}
+
+static void refuse(const struct pm_plan *plan, const struct plan_event *event,
+		   struct pm_diag *refusal)
+{
+	struct pm_event_spec spec = event->spec;
+
+	if (spec.tid == PM_ALL_THREADS && plan->apart.tid != 0)
+		spec.tid = plan->apart.tid;
+	(void)pm_diag_open(refusal, &spec, event->cpu, event->error);
 }
 
 static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
@@ -370,7 +300,7 @@ static void try_all(struct pm_plan *plan, struct pm_diag *refusal)
 		if (event->error == 0)
 			continue;
 		if (refusal->error == 0)
-			(void)pm_diag_open(refusal, &event->spec, event->cpu, event->error);
+			refuse(plan, event, refusal);
 		snprintf(event->why, sizeof(event->why), "refused (%s)",
 			 pm_errno_name(-event->error));
 	}
@@ -407,7 +337,7 @@ static void try_broker(struct pm_plan *plan)
 /* Events of a CPU are tried on one of those that are to be observed. */
 static void choose_cpus(struct pm_plan *plan)
 {
-	for (size_t i = 0; i < plan->count; i++)
+	for (size_t i = 0; plan->apart.cpus == NULL && i < plan->count; i++)
 		plan->events[i].cpu = plan->events[i].spec.tid < PM_ALL_THREADS ?
 			pm_hybrid_first(plan, &plan->events[i]) : -1;
 }
@@ -419,19 +349,5 @@ void pm_plan_negotiate(struct pm_plan *plan)
 	try_all(plan, &plan->refusal);
 	try_broker(plan);
 	for (size_t i = 0; i < plan->count; i++)
-		build(plan, &plan->events[i]);
-}
-
-void pm_plan_as_counters(struct pm_plan *plan)
-{
-	for (size_t i = 0; i < plan->count; i++) {
-		struct perf_event_attr *attr = &plan->events[i].attr;
-
-		attr->sample_period = attr->sample_type = 0;
-		attr->read_format &= ~(uint64_t)(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
-		attr->freq = attr->sample_id_all = attr->precise_ip = 0;
-		attr->branch_sample_type = 0;
-		pm_plan_no_side(attr);
-		attr->watermark = attr->wakeup_events = 0;
-	}
+		pm_attr_build(plan, &plan->events[i]);
 }

@@ -14,10 +14,4 @@ void pm_plan_negotiate(struct pm_plan *plan);
 /* Closes what the attempts have left open, for the next ones or for a strategy to be tried. */
 void pm_plan_let_go(struct pm_plan *plan);
 
-/* Leaves out all records but samples. */
-void pm_plan_no_side(struct perf_event_attr *attr);
-
-/* Makes counters of the events: no records, no ring, and no period that needs one. */
-void pm_plan_as_counters(struct pm_plan *plan);
-
 #endif

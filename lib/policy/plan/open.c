@@ -12,12 +12,38 @@ struct other {
 	unsigned long flags;		/* of perf_event_open(2) that say which of the two */
 };
 
+bool pm_open_is_of_event(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -EINVAL || err == -EOPNOTSUPP;
+}
+
+/* Another process may be allowed what is refused to this one; else the refusal stays as it is. */
+static int ask_broker(struct broker_use *broker, const struct perf_event_attr *attr, pid_t tid,
+		      int cpu, int refusal)
+{
+	int fd;
+
+	if (broker == NULL || broker->socket < 0 || broker->gone ||
+	    (refusal != -EACCES && refusal != -EPERM && refusal != -ENOSYS))
+		return refusal;
+	fd = pm_broker_open(broker->socket, attr, tid, cpu);
+	if (fd >= 0) {
+		broker->opened++;
+		return fd;
+	}
+	/* Who says nonsense once is out of step with the questions. */
+	broker->gone = fd == -EPIPE || fd == -EPROTO;
+	broker->error = fd;
+	broker->refused++;
+	return pm_open_is_of_event(fd) ? fd : refusal;
+}
+
 static int open_here(const struct pm_plan *plan, struct perf_event_attr *attr, pid_t pid, int cpu,
 		     const struct other *other, unsigned long flags)
 {
 	if (other->fd >= 0)
 		flags |= other->flags;
-	if (!plan->cloexec)
+	if (!pm_plan_takes(plan, MODIFIER(CLOEXEC)))
 		return pm_open(attr, pid, cpu, other->fd, flags);
 	attr->size = pm_attr_size_needed(attr);
 	return pm_open_raw(attr, pid, cpu, other->fd, flags | PERF_FLAG_FD_CLOEXEC);
@@ -26,13 +52,17 @@ static int open_here(const struct pm_plan *plan, struct perf_event_attr *attr, p
 static int open_one(const struct pm_plan *plan, const struct plan_event *event,
 		    struct perf_event_attr *attr, pid_t tid, int cpu, const struct other *other)
 {
+	const pid_t task = event->spec.tid == PM_SYSTEM ? -1 : tid;
 	struct other leader = *other;
+	int fd;
 
 	if (plan->via_broker)
 		return pm_broker_open(plan->opts.broker, attr, tid ? tid : pm_gettid(), cpu);
-	if (event->spec.tid != PM_CGROUP)
-		return open_here(plan, attr, event->spec.tid == PM_SYSTEM ? -1 : tid, cpu, other,
-				 0);
+	if (event->spec.tid != PM_CGROUP) {
+		fd = open_here(plan, attr, task, cpu, other, 0);
+		return fd >= 0 || other->fd >= 0 ? fd :
+			ask_broker(plan->apart.broker, attr, task, cpu, fd);
+	}
 	if (leader.flags != 0)
 		leader.fd = -1;
 	return open_here(plan, attr, plan->opts.cgroup, cpu, &leader, PERF_FLAG_PID_CGROUP);

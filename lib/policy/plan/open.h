@@ -6,9 +6,16 @@
 #include "plan.h"
 
 /*
+ * Whether an open was refused for the event on that CPU, whoever asks: it may be one of a PMU that
+ * is of other CPUs.
+ */
+bool pm_open_is_of_event(int err);
+
+/*
  * Opens an event with an attr made from its own: through the broker, in the cgroup, with the
- * filter, as the plan says. For PM_SYSTEM and PM_CGROUP `tid` is not looked at. Returns the
- * descriptor or -errno; may write attr->size.
+ * filter, as the plan says; one apart by its broker when it is refused to this process. For
+ * PM_SYSTEM and PM_CGROUP `tid` is not looked at. Returns the descriptor or -errno; may write
+ * attr->size.
  */
 int pm_plan_open(const struct pm_plan *plan, const struct plan_event *event,
 		 struct perf_event_attr *attr, pid_t tid, int cpu);

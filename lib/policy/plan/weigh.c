@@ -88,7 +88,7 @@ static int opens(const struct pm_plan *plan, struct candidate *candidate)
 			continue;
 		candidate->cause = PM_CAUSE_UNSUPPORTED;
 		return pm_rule_out(candidate, -err, "event %zu opens, but not with attr.inherit%s "
-				   "(%s)", i, plan->extra[MODIFIER_GROUP] ?
+				   "(%s)", i, pm_plan_takes(plan, MODIFIER(GROUP)) ?
 				   " and the values of its group in samples" : "",
 				   pm_errno_name(-err));
 	}

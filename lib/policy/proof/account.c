@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../plan/negotiate.h"
+#include "../plan/attrs.h"
 #include "../engine/layout.h"
 #include "proof.h"
 

@@ -48,7 +48,8 @@ static void look_at_clock(struct pm_session *session)
 	uint64_t now = 0;
 
 	session->latest = 0;
-	if (plan->clockid && pm_clock_ns(plan->clocks[plan->clock], &now) == 0)
+	if (pm_plan_takes(plan, MODIFIER(CLOCK)) &&
+	    pm_clock_ns(plan->clocks[plan->clock], &now) == 0)
 		session->latest = now + STRANGE_NS;
 }
 

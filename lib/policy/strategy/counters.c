@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Strategy counters: an inheriting counter for each thread, without rings. */
 #include "../plan/cost.h"
-#include "../plan/negotiate.h"
+#include "../plan/attrs.h"
 #include "../proof/canary.h"
 #include "../engine/on_cpus.h"
 #include "shared.h"

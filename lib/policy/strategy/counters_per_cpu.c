@@ -5,7 +5,7 @@
  * that a migration makes wrong.
  */
 #include "../plan/cost.h"
-#include "../plan/negotiate.h"
+#include "../plan/attrs.h"
 #include "../proof/canary.h"
 #include "../engine/on_cpus.h"
 

@@ -8,7 +8,7 @@
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
 #include "../plan/hybrid.h"
-#include "../plan/negotiate.h"
+#include "../plan/attrs.h"
 #include "../plan/open.h"
 #include "../plan/weigh.h"
 #include "../proof/canary.h"

@@ -22,7 +22,7 @@ void pm_cost_per_cpu(const struct pm_plan *plan, struct pm_cost *ret)
 
 static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
 {
-	session->events.enabled = !session->plan->extra[MODIFIER_GROUP];
+	session->events.enabled = !pm_plan_takes(session->plan, MODIFIER(GROUP));
 	return pm_on_cpus_open_shared(session, cpus, diag);
 }
 

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "../../policy/diagnosis/diag.h"
-#include "negotiate.h"
 #include "rings.h"
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -23,31 +22,16 @@ static void give_up_cpu(struct pm_sampler *sampler, int cpu)
 	pm_watch_close_of(sampler, 0, cpu);
 }
 
-static int open_on_cpu(struct pm_sampler *sampler, size_t event, int cpu, int group)
-{
-	struct session_event opened = { .spec = (uint32_t)event, .cpu = cpu };
-
-	opened.fd = pm_watch_open_event(sampler, &sampler->events[event], 0, cpu, group);
-	return opened.fd < 0 ? opened.fd : pm_watch_add(sampler, &opened);
-}
-
 static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
 {
-	int fds[EVENTS_MAX], side = open_on_cpu(sampler, sampler->count, cpu, -1);
-	int err = side < 0 ? side : pm_watch_map(sampler, side, cpu);
+	struct session_event wanted = { .spec = (uint32_t)sampler->count, .tid = -1, .cpu = cpu };
+	int at = pm_events_open(&sampler->open, &wanted, false), side, err;
 
-	for (size_t i = 0; err >= 0 && i < sampler->count; i++) {
-		const size_t leader = sampler->events[i].leader;
-		const bool leads = leader == i;
-
-		fds[i] = leads || fds[leader] >= 0 ?
-			open_on_cpu(sampler, i, cpu, leads ? -1 : fds[leader]) : -ENOENT;
-		if (fds[i] < 0 && !pm_watch_is_of_event(fds[i]))
-			err = fds[i];
-		else if (fds[i] >= 0 && pm_watch_samples(&sampler->events[i]))
-			err = pm_ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)side);
-	}
-	return err;
+	if (at < 0)
+		return at;
+	side = sampler->open.list[at].fd;
+	err = pm_watch_map(sampler, side, cpu);
+	return err < 0 ? err : pm_watch_open_on(sampler, &wanted, side, sampler->count);
 }
 
 int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
@@ -87,16 +71,14 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 		return;
 	}
 	sampler->stats.late_cpus++;
-	for (size_t i = before; i < sampler->open.count; i++)
-		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
-			(void)pm_ioctl(sampler->open.list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	(void)pm_events_enable_since(&sampler->open, before, NULL);
 }
 
 void pm_watch_follow_cpus(struct pm_sampler *sampler)
 {
 	struct pm_cpus online;
 	uint64_t now = 0;
-	int err = pm_cpus_list(sampler->cpus, NULL, &online);
+	int err = pm_cpus_list(sampler->plan->cpus, NULL, &online);
 
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (err != 0 && err != -ENODEV)

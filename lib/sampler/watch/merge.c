@@ -82,7 +82,7 @@ static uint64_t plausible(struct pm_sampler *sampler, const struct session_ring 
 {
 	const uint64_t last = ring->time;
 
-	if (!sampler->clockid || (time <= sampler->turn_began + STRANGE_NS &&
+	if (!pm_watch_has_clock(sampler) || (time <= sampler->turn_began + STRANGE_NS &&
 				  time + STRANGE_NS >= last))
 		return time;
 	sampler->stats.mistimed++;

@@ -39,7 +39,7 @@ static bool is_denied(const struct pm_sampler *sampler, enum way way, char *why)
 
 	for (; need->key != NULL; need++)
 		if (strncmp(need->key, "perm.", 5) != 0 &&
-		    pm_denies(sampler->profile, need->key)) {
+		    pm_denies(sampler->plan->profile, need->key)) {
 			snprintf(why, WHY_SIZE, "%s does not work here, says the profile",
 				 need->key);
 			return true;
@@ -144,7 +144,7 @@ static size_t named_threads(const struct pm_sampler *sampler)
 static bool needs_cpus(const struct pm_sampler *sampler)
 {
 	for (size_t i = 0; i < sampler->count; i++)
-		if (sampler->events[i].leader != i)
+		if (!pm_watch_leads(sampler, i))
 			return true;
 	return (sampler->opts.want & PM_WANT_GROUP) ||
 		(sampler->opts.side & (PM_SIDE_KSYMBOL | PM_SIDE_CGROUP));
@@ -192,25 +192,13 @@ int pm_watch_open(struct pm_sampler *sampler, struct pm_diag *diag)
 	}
 	return pm_diag_say(diag, -first_err, first.cause, "no way to watch: %s%s%s",
 			   first.text[0] ? first.text : sampler->reasons[WAY_THREADS],
-			   sampler->broker_error ? "; the broker says " : "",
-			   sampler->broker_error ? pm_watch_broker_says(sampler) : "");
+			   sampler->broker.error ? "; the broker says " : "",
+			   sampler->broker.error ? pm_watch_broker_says(sampler) : "");
 }
 
 const char *pm_watch_way_name(enum way way)
 {
 	return way_names[way];
-}
-
-int pm_watch_enable(struct pm_sampler *sampler, bool enable)
-{
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < sampler->open.count; i++) {
-		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
-			err = pm_ioctl(sampler->open.list[i].fd, enable ? PERF_EVENT_IOC_ENABLE :
-				       PERF_EVENT_IOC_DISABLE, 0);
-	}
-	return err;
 }
 
 /* -------------------------------------------------------------------------------------- follow */

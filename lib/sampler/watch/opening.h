@@ -11,9 +11,6 @@ int pm_watch_open(struct pm_sampler *sampler, struct pm_diag *diag);
 /* "events on each CPU"... */
 const char *pm_watch_way_name(enum way way);
 
-/* Enables what is open, or disables it. 0 or -errno. */
-int pm_watch_enable(struct pm_sampler *sampler, bool enable);
-
 /*
  * Opens for watched processes that have no events yet, and on CPUs that came; enabled. What a limit
  * leaves out is counted.

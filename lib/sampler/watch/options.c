@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
+#include "../../policy/plan/make.h"
 #include "../../policy/spec/spec.h"
 
 #define RING_PAGES 128
@@ -64,23 +65,16 @@ int pm_watch_take_opts(struct pm_sampler *sampler, const struct pm_sampler_opts 
 		       struct pm_diag *diag)
 {
 	struct pm_sampler_opts *opts = &sampler->opts;
-	int err;
 
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_sampler_opts, shard)))
 		return wrong(diag, "the size of the options is not set");
 	set_defaults(opts);
-	if (opts->cpus != NULL) {
-		if (strlen(opts->cpus) >= CPUS_SIZE ||
-		    pm_cpulist_each(opts->cpus, NULL, NULL) <= 0)
-			return wrong(diag, "cpus is no list like \"0-3,8\"");
-		opts->cpus = strcpy(sampler->cpus, opts->cpus);
-	}
+	if (pm_plan_take_cpus(sampler->plan, &opts->cpus) < 0)
+		return wrong(diag, "cpus is no list like \"0-3,8\"");
 	sampler->pages = opts->ring_pages;
-	err = check(opts, diag);
-	if (!(opts->flags & PM_SAMPLER_BROKER))
-		opts->broker = -1;
-	return err;
+	sampler->broker.socket = opts->flags & PM_SAMPLER_BROKER ? opts->broker : -1;
+	return check(opts, diag);
 }
 
 int pm_watch_take_listener(struct pm_sampler *sampler, const struct pm_sampler_listener *listener,
@@ -94,20 +88,6 @@ int pm_watch_take_listener(struct pm_sampler *sampler, const struct pm_sampler_l
 }
 
 /* -------------------------------------------------------------------------------------- events */
-
-static int take_spec(struct watch_event *event, struct pm_diag *diag)
-{
-	struct pm_event_spec *spec = &event->spec;
-
-	if (spec->period != 0 && spec->frequency != 0)
-		return wrong(diag, "an event has a period or a frequency, not both");
-	if (spec->filter == NULL)
-		return 0;
-	if (spec->type != PERF_TYPE_TRACEPOINT || strlen(spec->filter) >= FILTER_SIZE)
-		return wrong(diag, "filters are of tracepoints, and up to 511 bytes");
-	spec->filter = strcpy(event->filter, spec->filter);
-	return 0;
-}
 
 /* What a spec wants of a session, samples here have by the options. */
 static void widen(struct pm_sampler *sampler, const struct pm_event_spec *spec)
@@ -123,43 +103,76 @@ static void widen(struct pm_sampler *sampler, const struct pm_event_spec *spec)
 static int take_leader(struct pm_sampler *sampler, size_t index, unsigned int leader,
 		       struct pm_diag *diag)
 {
-	struct watch_event *event = &sampler->events[index];
+	struct plan_event *event = &sampler->plan->events[index];
 
-	event->leader = leader ? leader - 1 : index;
-	if (leader > index || !pm_watch_leads(sampler, event->leader))
+	event->led_by = leader ? leader : (uint32_t)index + 1;
+	if (leader > index || !pm_watch_leads(sampler, event->led_by - 1))
 		return wrong(diag, "a leader comes before its members, and leads itself");
-	if (event->leader != index && pm_watch_samples(event))
+	if (leader && pm_plan_is_sampled(event))
 		return wrong(diag, "members of a group are counted: no period, no frequency");
-	sampler->events[event->leader].members++;
 	return 0;
 }
 
 static int take_event(struct pm_sampler *sampler, size_t index, const void *from,
 		      struct pm_diag *diag)
 {
-	struct watch_event *event = &sampler->events[index];
+	struct plan_event *event = &sampler->plan->events[index];
 	struct pm_sampler_event asked;
-	int err;
 
 	if (!pm_take(&asked, sizeof(asked), from, offsetof(struct pm_sampler_event, leader)) ||
 	    asked.spec == NULL || !pm_spec_take(asked.spec, 0, &event->spec))
 		return wrong(diag, "an event or its spec makes no sense, or has no size");
 	if (asked.precise > 3 || (asked.flags & ~(unsigned int)PM_EVENT_EXCLUSIVE))
 		return wrong(diag, "precise is up to 3, and the only flag is PM_EVENT_EXCLUSIVE");
-	event->flags = asked.flags | (event->spec.flags & PM_SPEC_PINNED);
-	event->precise = asked.precise == 0 && (event->spec.flags & PM_SPEC_PRECISE) ? 3 :
-		asked.precise;
-	err = take_spec(event, diag);
-	if (err == 0)
-		err = take_leader(sampler, index, asked.leader, diag);
+	event->spec.tid = PM_SYSTEM;
+	if (pm_plan_take_spec(sampler->plan, event) < 0)
+		return wrong(diag, "an event has a period or a frequency, not both; filters are "
+			     "of tracepoints, and up to 511 bytes");
+	event->exclusive = asked.flags & PM_EVENT_EXCLUSIVE;
+	if (asked.precise != 0)
+		event->precise_most = asked.precise;
 	widen(sampler, &event->spec);
-	return err;
+	return take_leader(sampler, index, asked.leader, diag);
+}
+
+static void add_side(struct plan_event *side, size_t index)
+{
+	side->spec = (struct pm_event_spec){
+		.size = sizeof(side->spec), .type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY, .flags = PM_SPEC_USER_ONLY,
+	};
+	side->led_by = (uint32_t)index + 1;
+	side->trial = -1;
+	side->side = true;
+}
+
+/* What holds for all events. A mapping is told with its build id, and an exec as one. */
+static void set_plan(struct pm_sampler *sampler)
+{
+	const struct pm_sampler_opts *opts = &sampler->opts;
+	const uint32_t bytes = opts->ring_pages * (uint32_t)sysconf(_SC_PAGESIZE);
+	struct pm_plan *plan = sampler->plan;
+
+	plan->opts.ring_pages = opts->ring_pages;
+	plan->opts.clock = opts->clock;
+	plan->opts.side = opts->side | PM_SIDE_EXEC;
+	if (opts->side & (PM_SIDE_MMAP | PM_SIDE_MMAP_DATA))
+		plan->opts.side |= PM_SIDE_BUILD_ID;
+	if (opts->flags & PM_SAMPLER_USER_ONLY)
+		plan->opts.allow = PM_ALLOW_USER_ONLY;
+	plan->want = opts->want;
+	for (size_t i = 0; i < sampler->count; i++)
+		plan->events[i].spec.want = opts->want;
+	plan->apart.wake_at = opts->flags & PM_SAMPLER_NO_WAKEUP ? bytes : bytes / 4;
+	plan->apart.frames = opts->frames;
+	plan->apart.stack = opts->stack;
+	plan->apart.registers = opts->registers;
+	plan->apart.branches = opts->branches;
 }
 
 int pm_watch_take_events(struct pm_sampler *sampler, const struct pm_sampler_event *events,
 			 size_t count, struct pm_diag *diag)
 {
-	struct watch_event *side = &sampler->events[count < EVENTS_MAX ? count : EVENTS_MAX];
 	int err = 0;
 
 	if (count == 0 || count > EVENTS_MAX)
@@ -167,13 +180,9 @@ int pm_watch_take_events(struct pm_sampler *sampler, const struct pm_sampler_eve
 	for (; err == 0 && sampler->count < count; sampler->count++)
 		err = take_event(sampler, sampler->count,
 				 (const char *)events + sampler->count * events->size, diag);
-	side->spec = (struct pm_event_spec){
-		.size = sizeof(side->spec), .type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY, .flags = PM_SPEC_USER_ONLY,
-	};
-	side->leader = count;
-	side->members = 1;
-	side->side = true;
+	add_side(&sampler->plan->events[count], count);
+	sampler->plan->count = count + 1;
+	set_plan(sampler);
 	return err;
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
-#include "attrs.h"
+#include "rings.h"
 
 #define WORK_NS 100000		/* in which an event's time goes on by any clock but ticks */
 #define PATIENCE_NS 50000000	/* longer than ticks */
@@ -81,7 +81,7 @@ static uint64_t enabled_of(int fd, uint64_t read_format)
 /* A thread's event on one CPU is enabled while the thread runs anywhere: the first one tells. */
 static bool goes_on(const struct pm_sampler *sampler, int fd)
 {
-	const uint64_t format = sampler->events[sampler->count].attr.read_format;
+	const uint64_t format = pm_watch_side(sampler)->attr.read_format;
 	const uint64_t begin = now_by(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t used = 0;
 
@@ -147,7 +147,7 @@ static bool is_online(const struct pm_sampler *sampler, int cpu)
 	struct pm_cpus online;
 	bool found;
 
-	if (pm_cpus_list(sampler->cpus, NULL, &online) < 0)
+	if (pm_cpus_list(sampler->plan->cpus, NULL, &online) < 0)
 		return false;
 	found = pm_cpus_hold(&online, cpu);
 	free(online.list);

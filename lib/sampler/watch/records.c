@@ -30,7 +30,7 @@ static void take_stack(const struct pm_sample *sample, struct pm_sampled *ret)
 static void tell_sample(struct pm_sampler *sampler, const struct session_event *opened,
 			const struct process *process, const struct pm_record *record)
 {
-	const struct watch_event *event = &sampler->events[opened->spec];
+	const struct plan_event *event = &sampler->plan->events[opened->spec];
 	const struct pm_sample *sample = &record->sample;
 	uint64_t values[EVENTS_MAX];
 	struct pm_sampled told = {
@@ -52,7 +52,7 @@ static void tell_sample(struct pm_sampler *sampler, const struct session_event *
 	};
 
 	take_stack(sample, &told);
-	if (event->format.sample_type & PERF_SAMPLE_READ) {
+	if (event->attr.sample_type & PERF_SAMPLE_READ) {
 		told.values = values;
 		told.values_count = take_values(sample, values);
 		told.enabled = sample->read.time_enabled;
@@ -86,7 +86,7 @@ static const struct session_event *find_event(struct pm_sampler *sampler, uint64
 static bool is_whole(const struct pm_sampler *sampler, const struct perf_event_header *header,
 		     size_t event, struct pm_record *ret)
 {
-	return pm_record_decode(header, &sampler->events[event].format, ret) == 0 &&
+	return pm_record_decode(header, &sampler->formats[event], ret) == 0 &&
 		ret->trailing == 0;
 }
 
@@ -114,10 +114,10 @@ static const struct session_event *take_sample(const struct pm_sampler *sampler,
 	if (opened == NULL || is_whole(sampler, header, opened->spec, ret))
 		return opened;
 	for (size_t i = 0; i < sampler->count; i++)
-		if (i != opened->spec && pm_watch_samples(&sampler->events[i]) &&
+		if (i != opened->spec && pm_plan_is_sampled(&sampler->plan->events[i]) &&
 		    is_whole(sampler, header, i, ret) && find_beside(sampler, opened, i) != NULL)
 			return find_beside(sampler, opened, i);
-	return pm_record_decode(header, &sampler->events[opened->spec].format, ret) == 0 ?
+	return pm_record_decode(header, &sampler->formats[opened->spec], ret) == 0 ?
 		opened : NULL;
 }
 
@@ -358,7 +358,7 @@ void pm_watch_deliver(struct pm_sampler *sampler, const struct session_ring *rin
 		on_sample(sampler, header, ring->time);
 		return;
 	}
-	if (pm_record_decode(header, &sampler->events[sampler->count].format, &record) < 0) {
+	if (pm_record_decode(header, &sampler->formats[sampler->count], &record) < 0) {
 		sampler->stats.unknown++;
 		return;
 	}

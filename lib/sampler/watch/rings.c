@@ -7,14 +7,39 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "../../policy/plan/attrs.h"
+#include "../../policy/plan/open.h"
+
 /* --------------------------------------------------------------------------------------- events */
 
-int pm_watch_add(struct pm_sampler *sampler, const struct session_event *event)
+int pm_watch_open_on(struct pm_sampler *sampler, const struct session_event *target, int output,
+		     size_t count)
 {
-	const uint64_t format = sampler->events[event->spec].attr.read_format;
-	int at = pm_events_add(&sampler->open, event, format);
+	const bool inherit = sampler->way == WAY_THREADS;
+	struct session_event wanted = *target;
+	uint64_t missing = 0;
+	int err = 0;
 
-	return at < 0 ? at : event->fd;
+	for (wanted.spec = 0; err >= 0 && wanted.spec < count; wanted.spec++) {
+		const struct plan_event *event = &sampler->plan->events[wanted.spec];
+
+		err = missing >> (event->led_by - 1) & 1 ? -ENOENT :
+			pm_events_open(&sampler->open, &wanted, inherit);
+		if (err < 0 && pm_open_is_of_event(err)) {
+			missing |= UINT64_C(1) << wanted.spec;
+			err = 0;
+		} else if (err >= 0 && (event->side || pm_plan_is_sampled(event))) {
+			err = pm_ioctl(sampler->open.list[err].fd, PERF_EVENT_IOC_SET_OUTPUT,
+				       (unsigned long)output);
+		}
+	}
+	return err < 0 ? err : 0;
+}
+
+void pm_watch_no_side(const struct pm_sampler *sampler, struct perf_event_attr *ret)
+{
+	*ret = pm_watch_side(sampler)->attr;
+	pm_plan_no_side(ret);
 }
 
 void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu)

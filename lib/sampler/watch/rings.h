@@ -5,8 +5,16 @@
 
 #include "watch.h"
 
-/* Adds an event that is open. Returns its descriptor, or -errno with nothing left open. */
-int pm_watch_add(struct pm_sampler *sampler, const struct session_event *event);
+/*
+ * Opens the first `count` events of the plan on a target: a CPU, with tid -1, or a thread on one.
+ * What they tell goes to the ring of `output`. Left out is what the CPU does not have, and who is
+ * led by that. 0 or -errno, with some open yet.
+ */
+int pm_watch_open_on(struct pm_sampler *sampler, const struct session_event *target, int output,
+		     size_t count);
+
+/* The attr of side-band, which tells nothing: for an event that lends its ring, or proves it. */
+void pm_watch_no_side(const struct pm_sampler *sampler, struct perf_event_attr *ret);
 
 /* Closes what was opened for that process (its serial), or on that CPU (serial 0). */
 void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu);

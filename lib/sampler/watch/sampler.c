@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
+#include "../../policy/plan/group.h"
+#include "../../policy/plan/make.h"
 #include "../../policy/spec/spec.h"
 #include "opening.h"
 #include "options.h"
@@ -90,17 +92,17 @@ static int load_profile(struct pm_sampler *sampler, struct pm_profile *profile,
 {
 	int err = 0;
 
-	sampler->profile = profile;
+	sampler->plan->profile = profile;
 	if (profile == NULL) {
-		err = pm_profile_load_default(diag, &sampler->profile);
-		sampler->owns_profile = err >= 0;
+		err = pm_profile_load_default(diag, &sampler->plan->profile);
+		sampler->plan->owns_profile = err >= 0;
 	}
-	return err < 0 ? err : pm_profile_probe(sampler->profile, NULL, 0);
+	return err < 0 ? err : pm_profile_probe(sampler->plan->profile, NULL, 0);
 }
 
 static int open_all(struct pm_sampler *sampler, struct pm_diag *diag)
 {
-	int err = pm_cpus_list(sampler->cpus, diag, &sampler->on);
+	int err = pm_cpus_list(sampler->plan->cpus, diag, &sampler->on);
 
 	if (err == 0)
 		err = make_channels(sampler);
@@ -120,6 +122,11 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
 
 	if (sampler == NULL)
 		return -ENOMEM;
+	sampler->plan = pm_plan_blank();
+	if (sampler->plan == NULL) {
+		free(sampler);
+		return -ENOMEM;
+	}
 	sampler->epoll = sampler->timer = sampler->cgroup = -1;
 	sampler->pid = getpid();
 	err = pm_watch_take_opts(sampler, opts, diag);
@@ -149,8 +156,7 @@ void pm_sampler_destroy(struct pm_sampler *sampler)
 	pm_processes_free(&sampler->processes);
 	pm_watch_free_threads(sampler);
 	free(sampler->on.list);
-	if (sampler->owns_profile)
-		pm_profile_destroy(sampler->profile);
+	pm_plan_destroy(sampler->plan);
 	if (sampler->epoll >= 0)
 		close(sampler->epoll);
 	if (sampler->timer >= 0)
@@ -179,6 +185,13 @@ static void arm(const struct pm_sampler *sampler, uint64_t ns)
 	(void)timerfd_settime(sampler->timer, 0, &when, NULL);
 }
 
+static void disable(const struct pm_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->open.count; i++)
+		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
+			(void)pm_ioctl(sampler->open.list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
 int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 {
 	int err = check(sampler);
@@ -187,15 +200,11 @@ int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 		return pm_diag_say(diag, ECHILD, PM_CAUSE_INPUT, "sampler: opened before the fork");
 	if (err == 0 || sampler->ended)
 		return -EALREADY;
-	err = pm_watch_enable(sampler, true);
+	err = pm_events_enable(&sampler->open, diag);
+	if (err == 0)
+		err = pm_watch_prove_started(sampler, diag);
 	if (err < 0) {
-		(void)pm_watch_enable(sampler, false);
-		return pm_diag_say(diag, -err, PM_CAUSE_UNSUPPORTED, "sampler: "
-				   "PERF_EVENT_IOC_ENABLE: %s", pm_errno_name(-err));
-	}
-	err = pm_watch_prove_started(sampler, diag);
-	if (err < 0) {
-		(void)pm_watch_enable(sampler, false);
+		disable(sampler);
 		return err;
 	}
 	sampler->running = true;
@@ -237,7 +246,7 @@ static void wait(struct pm_sampler *sampler, int timeout_ms)
 /* Perf's own clock cannot be read: what is there now is taken for complete. */
 static uint64_t limit_now(struct pm_sampler *sampler, uint64_t now)
 {
-	if (!sampler->clockid)
+	if (!pm_watch_has_clock(sampler))
 		return UINT64_MAX;
 	return pm_watch_is_pressed(sampler) || now < sampler->opts.delay ? now :
 		now - sampler->opts.delay;
@@ -284,7 +293,7 @@ int pm_sampler_stop(struct pm_sampler *sampler)
 	if (count < 0)
 		return count;
 	pm_watch_prove_threads(sampler);
-	(void)pm_watch_enable(sampler, false);
+	disable(sampler);
 	sampler->turn_began = now_of(sampler);
 	count = pm_watch_merge(sampler, UINT64_MAX, 0);
 	sampler->running = false;
@@ -330,6 +339,8 @@ int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret)
 	stats->rings = sampler->rings.count;
 	stats->unproven_threads = sampler->proof.count + sampler->proof.others;
 	stats->descriptors = sampler->open.count;
+	stats->brokered = sampler->broker.opened;
+	stats->broker_refused = sampler->broker.refused;
 	if (!sampler->ended)
 		stats->lost_counted = sampler->sums.lost;
 	if (!pm_give(ret, stats, sizeof(*stats), sizeof(size_t)))
@@ -345,22 +356,6 @@ static bool is_everybody(const struct pm_sampler *sampler)
 	return sampler->way != WAY_CPUS || sampler->processes.rules.targets.count == 0;
 }
 
-/* Whether nothing takes the place of its group on a PMU: as of plans, plan/group.c. */
-static bool is_always_on(const struct pm_sampler *sampler, size_t index)
-{
-	const size_t leader = sampler->events[index].leader;
-
-	for (size_t i = 0; i < sampler->count; i++) {
-		const struct perf_event_attr *attr = &sampler->events[i].attr;
-
-		if (sampler->events[i].leader == leader && !sampler->events[leader].attr.pinned &&
-		    attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_TRACEPOINT &&
-		    attr->type != PERF_TYPE_BREAKPOINT)
-			return false;
-	}
-	return true;
-}
-
 /*
  * An event of a thread on one CPU is enabled for as long as the thread runs anywhere, so all of a
  * thread's together tell its time as often as there are CPUs; they begin one after the other, and
@@ -371,9 +366,9 @@ static void settle(const struct pm_sampler *sampler, size_t index, struct pm_val
 	if (sampler->way != WAY_THREADS || sampler->on.count == 0)
 		return;
 	sum->enabled /= sampler->on.count;
-	if (is_always_on(sampler, index))
+	if (pm_group_is_always_on(sampler->plan, &sampler->plan->events[index]))
 		sum->enabled = sum->running;
-	else if (sampler->cpus[0] != '\0')
+	else if (sampler->plan->cpus[0] != '\0')
 		sum->enabled = sum->running = 0;
 	else if (sum->running + sum->enabled / 64 > sum->enabled)
 		sum->enabled = sum->running;

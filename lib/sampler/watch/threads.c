@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
-#include "attrs.h"
 #include "negotiate.h"
 #include "prove.h"
 #include "rings.h"
@@ -62,30 +61,6 @@ static bool has_room(const struct pm_sampler *sampler, size_t more)
 		(uint64_t)limit.rlim_cur * sampler->opts.descriptors_percent / 100;
 }
 
-static int open_on(struct pm_sampler *sampler, const struct session_event *wanted, int *fds)
-{
-	const struct watch_event *event = &sampler->events[wanted->spec];
-	const bool leads = &sampler->events[event->leader] == event;
-	const struct session_ring *ring = pm_watch_ring(sampler, wanted->cpu);
-	struct session_event opened = *wanted;
-	int err;
-
-	if (!leads && fds[event->leader] < 0)
-		return -ENOENT;
-	opened.fd = pm_watch_open_event(sampler, event, (uint32_t)wanted->tid, wanted->cpu,
-					leads ? -1 : fds[event->leader]);
-	if (opened.fd < 0)
-		return opened.fd;
-	if (event->side || pm_watch_samples(event)) {
-		err = pm_ioctl(opened.fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)ring->fd);
-		if (err < 0) {
-			close(opened.fd);
-			return err;
-		}
-	}
-	return pm_watch_add(sampler, &opened);
-}
-
 /* What is to be opened: on one CPU that came late, or, with cpu -1, on all. */
 struct opening {
 	struct pm_sampler *sampler;
@@ -98,26 +73,22 @@ struct opening {
 static int open_thread(const struct opening *opening, uint32_t tid)
 {
 	struct pm_sampler *sampler = opening->sampler;
-	int fds[EVENTS_MAX + 1];
+	int err = 0;
 
 	if (!has_room(sampler, (sampler->count + 1) *
 		      (opening->cpu < 0 ? sampler->rings.count : 1)))
 		return -EMFILE;
-	for (size_t c = 0; c < sampler->rings.count; c++)
-		for (size_t i = 0; i <= sampler->count; i++) {
-			const struct session_event wanted = {
-				.spec = (uint32_t)i, .tid = (pid_t)tid,
-				.cpu = sampler->rings.list[c].cpu,
-				.round = opening->threads->rounds, .owner = opening->root,
-			};
+	for (size_t i = 0; err == 0 && i < sampler->rings.count; i++) {
+		const struct session_ring *ring = &sampler->rings.list[i];
+		const struct session_event target = {
+			.tid = (pid_t)tid, .cpu = ring->cpu, .round = opening->threads->rounds,
+			.owner = opening->root,
+		};
 
-			if (opening->cpu >= 0 && wanted.cpu != opening->cpu)
-				break;
-			fds[i] = open_on(sampler, &wanted, fds);
-			if (fds[i] < 0 && fds[i] != -ENOENT)
-				return fds[i];
-		}
-	return 0;
+		if (opening->cpu < 0 || ring->cpu == opening->cpu)
+			err = pm_watch_open_on(sampler, &target, ring->fd, sampler->count + 1);
+	}
+	return err;
 }
 
 /* A thread with events on all CPUs has them on those that came late, too. */
@@ -294,13 +265,6 @@ static void look_again(struct pm_sampler *sampler)
 		}
 }
 
-static void enable_since(struct pm_sampler *sampler, size_t before)
-{
-	for (size_t i = before; i < sampler->open.count; i++)
-		if (pm_watch_leads(sampler, sampler->open.list[i].spec))
-			(void)pm_ioctl(sampler->open.list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
-}
-
 static struct late_cpu *make_late(struct pm_sampler *sampler, int cpu)
 {
 	struct late_cpu *more = realloc(sampler->late, (sampler->late_count + 1) * sizeof(*more));
@@ -347,7 +311,7 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 	if (late != NULL)
 		open_all_on(sampler, late);
 	sampler->stats.late_cpus++;
-	enable_since(sampler, before);
+	(void)pm_events_enable_since(&sampler->open, before, NULL);
 }
 
 /* Events of a thread on a CPU survive while the CPU is offline; one that comes has none. */
@@ -355,7 +319,7 @@ static void follow_cpus(struct pm_sampler *sampler)
 {
 	struct pm_cpus online;
 
-	if (pm_cpus_list(sampler->cpus, NULL, &online) < 0)
+	if (pm_cpus_list(sampler->plan->cpus, NULL, &online) < 0)
 		return;
 	for (size_t i = 0; i < online.count; i++)
 		attach_late(sampler, online.list[i]);
@@ -405,6 +369,6 @@ void pm_watch_follow_threads(struct pm_sampler *sampler)
 			continue;
 		}
 		sampler->stats.late_threads += process->threads;
-		enable_since(sampler, before);
+		(void)pm_events_enable_since(&sampler->open, before, NULL);
 	}
 }

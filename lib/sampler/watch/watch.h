@@ -23,33 +23,6 @@ enum way {
 	WAYS
 };
 
-/* What an event may have besides; it does without where the kernel refuses it. */
-enum extra {
-	EXTRA_CLOCK, EXTRA_NO_CHILDREN, EXTRA_LOST, EXTRA_COMM_EXEC, EXTRA_MMAP2,
-	EXTRA_BUILD_ID, EXTRA_SWITCH, EXTRA_CGROUPS, EXTRA_KSYMBOL, EXTRA_DEFER_OUTPUT,
-	EXTRA_VALUES, EXTRA_CHAIN, EXTRA_HALF_CHAIN, EXTRA_FRAMES, EXTRA_DEFERRED,
-	EXTRA_REGISTERS, EXTRA_STACK, EXTRA_BRANCHES, EXTRA_WEIGHT, EXTRA_SOURCE, EXTRA_CGROUP,
-	EXTRA_PINNED, EXTRA_EXCLUSIVE,
-	EXTRAS
-};
-
-/* An event as asked for, and as it is opened. The last one of a sampler is for side-band. */
-struct watch_event {
-	struct pm_event_spec spec;
-	char filter[FILTER_SIZE];
-	size_t leader;			/* index; its own when it leads */
-	size_t members;			/* of a leader: with itself */
-	unsigned int flags, precise;	/* as asked for */
-	bool side;
-	uint32_t wanted, extras;	/* 1 << enum extra: to be had, and left of it */
-	unsigned int precise_left;
-	int trial_cpu;
-	bool user_only;
-	struct perf_event_attr attr;
-	struct pm_format format;
-	char why[WHY_SIZE];		/* what is not as asked for; "" else */
-};
-
 /* A CPU that came online after the start, in WAY_THREADS: which threads have events of it. */
 struct late_cpu {
 	int cpu;
@@ -68,21 +41,17 @@ struct watch_proof {
 };
 
 struct pm_sampler {
-	struct watch_event events[EVENTS_MAX + 1];
+	struct pm_plan *plan;		/* its last event is for side-band */
+	struct pm_format formats[SPECS_MAX];	/* of the plan's events */
 	size_t count;			/* without the one for side-band */
 	struct pm_sampler_opts opts;
-	char cpus[CPUS_SIZE];
-	struct pm_profile *profile;
-	bool owns_profile;
 	struct pm_sampler_listener listener;
 	void *context;
 
 	enum way way;
 	char reasons[WAYS][WHY_SIZE];	/* why not, of those that were passed over */
 	int cgroup;			/* descriptor of WAY_CGROUP, -1 */
-	bool clockid;			/* opts.clock stamps records */
-	bool broker_gone;		/* it hung up, said nonsense, or nothing in time */
-	int broker_error;		/* its last refusal, -errno; 0: none */
+	struct broker_use broker;
 	struct pm_cpus on;
 	unsigned int pages;
 
@@ -106,12 +75,18 @@ struct pm_sampler {
 
 static inline bool pm_watch_leads(const struct pm_sampler *sampler, size_t event)
 {
-	return sampler->events[event].leader == event;
+	return sampler->plan->events[event].led_by == event + 1;
 }
 
-static inline bool pm_watch_samples(const struct watch_event *event)
+static inline const struct plan_event *pm_watch_side(const struct pm_sampler *sampler)
 {
-	return event->spec.period != 0 || event->spec.frequency != 0;
+	return &sampler->plan->events[sampler->count];
+}
+
+/* Whether opts.clock stamps records. */
+static inline bool pm_watch_has_clock(const struct pm_sampler *sampler)
+{
+	return pm_plan_takes(sampler->plan, MODIFIER(CLOCK));
 }
 
 /* The records' clock; CLOCK_MONOTONIC stands for perf's own, which is close to it. */

@@ -92,7 +92,8 @@ static void begin(struct pm_session *session, uint8_t options, uint8_t threads)
 		(threads & 32 ? PERF_SAMPLE_BRANCH_STACK : 0) |
 		(threads & 128 ? PERF_SAMPLE_READ : 0);
 	session->format.read_format = options & 2 ? PERF_FORMAT_LOST : 0;
-	plan.clockid = threads & 64;	/* of its one clock, CLOCK_REALTIME */
+	/* of its one clock, CLOCK_REALTIME */
+	plan.modifiers = threads & 64 ? MODIFIER(CLOCK) : 0;
 	session->proof->canary.tid = options & 32 ? 9 : 0;
 	session->proof->canary.other = options & 64;
 	for (size_t i = 0; i < IDS; i++)

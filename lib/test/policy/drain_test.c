@@ -430,7 +430,7 @@ static void times_of_another_clock(void **state)
 	assert_int_equal(pm_clock_ns(CLOCK_REALTIME, &other), 0);
 	if (other < now + 10000000000ull)
 		skip();
-	plan.clockid = true;
+	plan.modifiers = MODIFIER(CLOCK);
 	plan.clocks[0] = CLOCK_MONOTONIC;
 	plan.clock_count = 1;
 	assert_true(time_of_sample_at(now) == now);
@@ -440,7 +440,7 @@ static void times_of_another_clock(void **state)
 	assert_int_equal(session.stats.mistimed, 2);
 	assert_int_equal(delivered, 4);
 	/* Of a clock that nobody can read, nothing is known. */
-	plan.clockid = false;
+	plan.modifiers = 0;
 	assert_true(time_of_sample_at(other) == other);
 	assert_int_equal(session.stats.mistimed, 2);
 }

@@ -21,7 +21,7 @@ static struct {
 	bool no_build_id, no_side;
 	unsigned int most_precise;	/* 1 + the highest precise_ip; 0: any */
 	bool has_branches;
-	bool no_pinned, no_kernel_frames;
+	bool no_pinned, no_kernel_frames, no_clock_of_clocks;
 	int refuses;			/* everything, with this errno */
 } kernel;
 
@@ -38,6 +38,9 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		return refuse_with(EINVAL);
 	if (kernel.no_kernel_frames && (attr->sample_type & PERF_SAMPLE_CALLCHAIN) &&
 	    !attr->exclude_callchain_kernel)
+		return refuse_with(EINVAL);
+	if (kernel.no_clock_of_clocks && attr->use_clockid && attr->type == PERF_TYPE_SOFTWARE &&
+	    attr->config == PERF_COUNT_SW_TASK_CLOCK)
 		return refuse_with(EINVAL);
 	if (kernel.most_precise != 0 && attr->precise_ip >= kernel.most_precise)
 		return refuse_with(EOPNOTSUPP);
@@ -214,7 +217,8 @@ static void frames_of_the_kernel(void **state)
 	(void)state;
 	spec.want = PM_WANT_CALLCHAIN;
 	plan = side_plan(&spec, 0, PM_STRATEGY_PER_CPU, text, sizeof(text));
-	assert_true(plan->events[0].attr.exclude_callchain_kernel || !plan->user_chain);
+	assert_true(plan->events[0].attr.exclude_callchain_kernel ||
+		    !pm_plan_takes(plan, MODIFIER(CALLCHAIN)));
 	pm_plan_destroy(plan);
 	spec.want |= PM_WANT_KERNEL_FRAMES;
 	plan = side_plan(&spec, 0, PM_STRATEGY_PER_CPU, text, sizeof(text));
@@ -267,6 +271,33 @@ static void no_bit_is_blamed_for_the_event(void **state)
 	assert_null(strstr(blamed(PM_SPEC_PINNED | PM_SPEC_PRECISE, 0, EINVAL), "PM_SPEC"));
 }
 
+/* A group has one clock, says the kernel: the leader does without what its member is refused. */
+static void a_member_without_a_clock(void **state)
+{
+	struct pm_event_spec specs[2] = { faults, {
+		.size = sizeof(specs[0]), .type = PM_TYPE_SOFTWARE, .config = PM_SW_TASK_CLOCK,
+		.want = PM_WANT_GROUP, .tid = PM_ALL_THREADS,
+	} };
+	const struct pm_session_opts opts = {
+		.size = sizeof(opts), .descriptors_percent = 100,
+		.forbid = ~(1u << PM_STRATEGY_PER_THREAD),
+	};
+	struct pm_plan *plan;
+	char text[8192];
+
+	(void)state;
+	specs[0].want = PM_WANT_GROUP;
+	if (pm_plan_make(specs, 2, &opts, NULL, NULL, &plan) < 0)
+		skip();
+	pm_plan_destroy(plan);
+	kernel.no_clock_of_clocks = true;
+	assert_int_equal(pm_plan_make(specs, 2, &opts, NULL, NULL, &plan), 0);
+	(void)pm_plan_explain(plan, text, sizeof(text));
+	assert_non_null(strstr(text, "clock: perf's own"));
+	assert_non_null(strstr(text, "event 0 leads 1"));
+	pm_plan_destroy(plan);
+}
+
 #define TEST(test) cmocka_unit_test_setup(test, setup)
 
 int main(void)
@@ -279,6 +310,7 @@ int main(void)
 		TEST(precision_by_the_ladder),
 		TEST(branches_where_there_is_no_such_hardware),
 		TEST(frames_of_the_kernel),
+		TEST(a_member_without_a_clock),
 		TEST(the_refused_bit_is_told),
 		TEST(no_bit_is_blamed_for_the_event),
 	};

@@ -120,7 +120,7 @@ static void samples_carry_the_group(void **state)
 		print_message("%s", text);
 		assert_non_null(strstr(text, "event 1: task-clock"));
 		if (heard.values == 0)
-			assert_non_null(strstr(text, "without values of the group"));
+			assert_non_null(strstr(text, "without group values"));
 		else
 			assert_true(heard.values == 2 && heard.value[0] > 0 && heard.value[1] > 0);
 		assert_true(heard.in_area > 0);
