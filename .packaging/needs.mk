@@ -48,7 +48,7 @@ NEED_kselftest-series := python
 NEED_install-suite := probes
 NEED_tarball := xz
 NEED_deb = $(if $(filter -d,$(DEB_FLAGS)),,package xz)
-NEED_abi := library bindings
+NEED_abi := library bindings types
 NEED_release = probes xz python $(if $(RELEASE_ARCHES),,machines)
 
 # Another machine first needs what sets up its tools; then make starts again.

@@ -42,10 +42,11 @@ deb: tarball	## Debian packages in build/deb; DEB_FLAGS='-us -uc -S': the source
 	$(Q)cp -R .packaging/debian build/deb/perfmodes-$(VERSION)/debian
 	$(Q)cd build/deb/perfmodes-$(VERSION) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS dpkg-buildpackage $(DEB_FLAGS)
 
-# The symbols that the shared library has and the numbers of its headers, against those of a release.
-abi: $(B)/libperfmodes.so.0	## compare the library's symbols and numbers with those written down
+# The symbols that the shared library has, the numbers and types of its headers, against those of a release.
+abi: $(B)/libperfmodes.so.0	## compare the library's symbols, numbers and types with those written down
 	$(Q).packaging/abi $< .packaging/debian/libperfmodes0.symbols
 	$(Q)$(PYTHON) .packaging/numbers lib lib/perfmodes.numbers
+	$(Q)$(PYTHON) .packaging/types lib lib/perfmodes.types
 
 # Every machine of the matrix whose cross compiler is installed; the others are named with their packages.
 RELEASE_ARCHES ?= $$($(PYTHON) -m kernels bundles --here)

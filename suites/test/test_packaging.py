@@ -281,3 +281,28 @@ def test_two_numbers_that_are_swapped_are_told(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert {"+pm_strategy PM_STRATEGY_PER_CPU 1", "+pm_strategy PM_STRATEGY_OWN_RINGS 0"} <= set(
         done.stdout.splitlines())
+
+
+def types(library: Path) -> subprocess.CompletedProcess[str]:
+    if shutil.which("abidiff") is None:
+        pytest.skip("no abidiff: .ci/install check")
+    return run("/usr/bin/python3", PACKAGING / "types", library, TREE / "lib" / "perfmodes.types")
+
+
+def test_the_types_are_those_that_are_written_down() -> None:
+    done = types(TREE / "lib")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name, before, after, told", [
+    ("perfmodes_session.h", "pm_session_poll(struct pm_session *session, int timeout_ms)",
+     "pm_session_poll(struct pm_session *session, long timeout_ms)", "type name changed from 'int' to 'long int'"),
+    ("perfmodes_sample.h", "const uint64_t *callchain;", "const uint32_t *callchain;", "'const uint64_t' changed to 'const uint32_t'"),
+    ("perfmodes_stats.h", "uint64_t lost;", "uint64_t more, lost;", "'uint64_t lost' offset changed from 192 to 256"),
+    ("perfmodes.h", "PM_STRATEGY_PER_CPU = 0,", "PM_STRATEGY_PER_CPU = 1,", "PER_CPU' from value '0' to '1'"),
+])
+def test_another_type_is_told_by_abidiff(tmp_path: Path, name: str, before: str, after: str, told: str) -> None:
+    """A stranger's judge of the same interface, and of what functions take, which no number tells."""
+    done = types(headers_with(tmp_path, name, before, after))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert told in done.stdout
