@@ -293,8 +293,9 @@ int pm_sampler_fd(const struct pm_sampler *sampler);
  * watched by thread or in a cgroup, or over everybody. By thread the sums hold child processes that
  * are not watched, too, where targets other than pids include, or the kernel does not know
  * attr.inherit_thread (before v5.13), which pm_sampler_explain tells. The share of time is as in
- * struct pm_value, by thread to within 1/64. Returns how many, up to `count`; -ENOTSUP by CPU with
- * targets, whose events count others as well; -errno of read(2). (0.1)
+ * struct pm_value, by thread to within 1/64. Returns how many, up to `count`; -EINVAL when the size
+ * of the first is not set; -ENOTSUP by CPU with targets, whose events count others as well; -errno
+ * of read(2). (0.1)
  */
 int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t count);
 

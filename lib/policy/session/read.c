@@ -33,7 +33,7 @@ static int may_read(struct pm_session *session, size_t size, size_t least, size_
 {
 	int err = pm_session_check(session);
 
-	if (err == 0 && count > 0 && (size < least || size > 4096))
+	if (err == 0 && count > 0 && (size < least || size > SIZE_MOST))
 		err = -EINVAL;
 	if (err == 0 && !has_sums(session->plan, session->strategy->able))
 		err = -ENOTSUP;
@@ -41,17 +41,6 @@ static int may_read(struct pm_session *session, size_t size, size_t least, size_
 		return err;
 	pm_late_cpus_follow(session, false);
 	return counts_twice(session) ? -ENOTSUP : 0;
-}
-
-static void give_sums(const struct pm_session *session, const struct pm_value *values,
-		      struct pm_value *ret, size_t count)
-{
-	for (size_t i = 0; i < count && i < session->plan->asked; i++) {
-		struct pm_value *to = pm_element(ret, i);
-
-		to->size = ret->size;
-		(void)pm_give(to, &values[i], sizeof(values[i]), sizeof(values[i]));
-	}
 }
 
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count)
@@ -65,16 +54,11 @@ int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t cou
 		return err;
 	pm_account_times(session, session->shares.raw);
 	pm_shares_sum(session, &session->shares, values);
-	give_sums(session, values, ret, count);
-	return (int)(count < session->plan->asked ? count : session->plan->asked);
-}
-
-static void give_part(struct pm_part *ret, size_t index, const struct pm_part *part)
-{
-	struct pm_part *to = pm_element(ret, index);
-
-	to->size = ret->size;
-	(void)pm_give(to, part, sizeof(*part), sizeof(*part));
+	if (count > session->plan->asked)
+		count = session->plan->asked;
+	for (size_t i = 0; i < count; i++)
+		pm_give_element(ret, i, &values[i], sizeof(values[i]));
+	return (int)count;
 }
 
 /* What events counted that went with their CPU. Returns the new count. */
@@ -89,7 +73,7 @@ static size_t add_ended(const struct session_cpu *cpu, const struct pm_plan *pla
 		};
 
 		if (have < count)
-			give_part(ret, have, &part);
+			pm_give_element(ret, have, &part, sizeof(struct pm_part));
 	}
 	return have;
 }
@@ -108,7 +92,7 @@ static size_t give_parts(const struct pm_session *session, const struct shares *
 			.running = share->running,
 		};
 
-		give_part(ret, i, &part);
+		pm_give_element(ret, i, &part, sizeof(struct pm_part));
 	}
 	for (size_t i = 0; i < session->cpus.count; i++)
 		if (session->cpus.list[i].ended)

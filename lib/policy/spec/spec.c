@@ -17,7 +17,7 @@ bool pm_take(void *to, size_t have, const void *from, size_t least)
 	size_t size;
 
 	memcpy(&size, from, sizeof(size));
-	if (size < least || size > 4096)
+	if (size < least || size > SIZE_MOST)
 		return false;
 	for (size_t i = have; i < size; i++)
 		if (bytes[i] != 0)
@@ -39,7 +39,7 @@ bool pm_give(void *to, const void *from, size_t have, size_t least)
 {
 	const size_t size = size_of(to);
 
-	if (size < least || size > 4096)
+	if (size < least || size > SIZE_MOST)
 		return false;
 	memcpy((char *)to + sizeof(size), (const char *)from + sizeof(size),
 	       (size < have ? size : have) - sizeof(size));
@@ -49,6 +49,15 @@ bool pm_give(void *to, const void *from, size_t have, size_t least)
 void *pm_element(void *array, size_t index)
 {
 	return (char *)array + index * size_of(array);
+}
+
+void pm_give_element(void *array, size_t index, const void *from, size_t have)
+{
+	const size_t size = size_of(array);
+	void *to = pm_element(array, index);
+
+	memcpy(to, &size, sizeof(size));
+	(void)pm_give(to, from, have, have);
 }
 
 bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_event_spec *ret)

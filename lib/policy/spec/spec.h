@@ -6,6 +6,8 @@
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
 
+#define SIZE_MOST 4096	/* of a structure of a caller: more is taken for no size at all */
+
 /*
  * Copies a structure of an older or newer caller: what that does not have reads as 0, and what we
  * do not know has to be 0. False when it is not, or for a size below `least`.
@@ -20,6 +22,9 @@ bool pm_give(void *to, const void *from, size_t have, size_t least);
 
 /* Element `index` of an array whose first element tells the size of each. */
 void *pm_element(void *array, size_t index);
+
+/* Copies to such an element, which gets that size. */
+void pm_give_element(void *array, size_t index, const void *from, size_t have);
 
 /*
  * Copies one of an array of specs, whose stride is the caller's. False also for a flag or want of a

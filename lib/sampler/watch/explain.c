@@ -72,8 +72,9 @@ int pm_sampler_explain(const struct pm_sampler *sampler, char *buf, size_t size)
 	const struct pm_plan *plan = sampler->plan;
 	struct pm_words text = { buf, size, 0 };
 
-	pm_put(&text, "by %s, %u pages a ring, stamped by %s\n", pm_watch_way_name(sampler->way),
-	    sampler->pages, pm_modify_clock(plan));
+	pm_put(&text, "by %s, %u pages a ring, stamped by %s%s\n", pm_watch_way_name(sampler->way),
+	    sampler->pages, pm_modify_clock(plan),
+	    pm_watch_has_clock(sampler) ? "" : " clock");
 	for (enum way way = 0; way < WAYS; way++)
 		if (way != sampler->way && sampler->reasons[way][0] != '\0')
 			pm_put(&text, "not by %s: %s\n", pm_watch_way_name(way),

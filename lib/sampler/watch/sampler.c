@@ -381,6 +381,8 @@ int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t cou
 
 	if (check(sampler) == -ECHILD)
 		return -ECHILD;
+	if (count > 0 && (ret->size < sizeof(*ret) || ret->size > SIZE_MOST))
+		return -EINVAL;
 	if (!is_everybody(sampler))
 		return -ENOTSUP;
 	err = pm_sums_read(&sampler->sums, &sampler->open, sums);
@@ -390,8 +392,7 @@ int pm_sampler_read(struct pm_sampler *sampler, struct pm_value *ret, size_t cou
 		count = sampler->count;
 	for (size_t i = 0; i < count; i++) {
 		settle(sampler, i, &sums[i]);
-		if (!pm_give(pm_element(ret, i), &sums[i], sizeof(sums[i]), sizeof(size_t)))
-			return -EINVAL;
+		pm_give_element(ret, i, &sums[i], sizeof(sums[i]));
 	}
 	return (int)count;
 }

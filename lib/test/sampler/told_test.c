@@ -100,6 +100,18 @@ static struct pm_sampler *watch_group(pid_t child, unsigned int way)
 	return sampler;
 }
 
+/* The first element tells the size of each, as of all arrays. */
+static void sums_are_read(struct pm_sampler *sampler)
+{
+	struct pm_value sums[2] = { { .size = sizeof(sums[0]) } };
+
+	assert_int_equal(pm_sampler_read(sampler, sums, 2), 2);
+	assert_true(sums[0].value > 0 && sums[1].value > 0);
+	assert_int_equal(sums[1].size, sizeof(sums[1]));
+	sums[0].size = sizeof(size_t);
+	assert_int_equal(pm_sampler_read(sampler, sums, 2), -EINVAL);
+}
+
 /* By thread an old kernel refuses values of inherited events: then explain says so. */
 static void samples_carry_the_group(void **state)
 {
@@ -123,6 +135,8 @@ static void samples_carry_the_group(void **state)
 			assert_non_null(strstr(text, "without group values"));
 		else
 			assert_true(heard.values == 2 && heard.value[0] > 0 && heard.value[1] > 0);
+		if (ways[i] == PM_SAMPLER_ONLY_THREADS)
+			sums_are_read(sampler);
 		assert_true(heard.in_area > 0);
 		pm_sampler_destroy(sampler);
 		crowd_end();
