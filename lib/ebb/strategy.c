@@ -20,7 +20,7 @@
 #include "../policy/plan/cost.h"
 #include "../policy/plan/weigh.h"
 #include "../policy/proof/seen.h"
-#include "../policy/strategy/sigring.h"
+#include "../policy/strategy/signal_ring.h"
 #include "open.h"
 
 #define PROOF_PERIOD 20000		/* cycles */
@@ -302,7 +302,7 @@ static void follow(struct pm_session *session)
 	bool due;
 
 	session->follows = true;
-	due = pm_sigring_is_due(session);
+	due = pm_signal_ring_is_due(session);
 	session->follows = follows;
 	if (!due)
 		return;

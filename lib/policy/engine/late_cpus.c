@@ -52,7 +52,7 @@ static struct session_cpu *make_cpu(struct late_cpus *cpus, int cpu)
 void pm_late_cpus_free(struct late_cpus *cpus)
 {
 	for (size_t i = 0; i < cpus->count; i++) {
-		pm_pulse_stop(&cpus->list[i].pulse);
+		pm_liveness_stop(&cpus->list[i].liveness);
 		pm_threads_free(&cpus->list[i].threads);
 	}
 	free(cpus->list);
@@ -125,7 +125,7 @@ static void let_go(struct pm_session *session, struct session_cpu *cpu)
 		if (session->rings.list[i].cpu == cpu->cpu)
 			pm_ring_close(&session->rings.list[i].ring);
 	pm_rings_forget_closed(&session->rings);
-	pm_pulse_stop(&cpu->pulse);
+	pm_liveness_stop(&cpu->liveness);
 	cpu->ended = true;
 }
 
@@ -134,8 +134,8 @@ static bool is_dead(const struct event_list *events, const struct session_event 
 {
 	const bool of_cgroup = events->plan->events[event->spec].spec.tid == PM_CGROUP;
 
-	return pm_pulse_stands(&cpu->pulse, cpu->cpu, of_cgroup ? -1 : event->fd,
-			       events->read_format[event->spec], now);
+	return pm_liveness_lost(&cpu->liveness, cpu->cpu, of_cgroup ? -1 : event->fd,
+				events->read_format[event->spec], now);
 }
 
 /* The first event of a CPU speaks for all of them. Returns after each CPU that went. */

@@ -5,7 +5,7 @@
 
 #include "../../perfmodes.h"
 #include "../plan/plan.h"
-#include "pulse.h"
+#include "liveness.h"
 #include "threads.h"
 
 struct pm_session;
@@ -16,7 +16,7 @@ struct session_cpu {
 	bool refused;			/* it could not be attached; that is told once */
 	bool ended;			/* events on it died, and counted this: */
 	struct pm_value folded[PLAN_EVENTS_MAX];
-	struct cpu_pulse pulse;
+	struct cpu_liveness liveness;
 	struct threads threads;		/* of listings for this CPU */
 };
 

@@ -5,7 +5,7 @@
 
 #include "../plan/cpus.h"
 #include "events.h"
-#include "pulse.h"
+#include "liveness.h"
 
 struct session_ring {
 	struct pm_ring ring;		/* base NULL: not in use */
@@ -22,7 +22,7 @@ struct session_ring {
 	const struct perf_event_header *held;	/* read and not delivered yet; `time` is its */
 	uint64_t released;		/* the tail as the kernel knows it */
 	bool dead;			/* the CPU went away */
-	struct cpu_pulse pulse;
+	struct cpu_liveness liveness;
 };
 
 struct ring_set {

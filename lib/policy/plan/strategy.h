@@ -15,8 +15,8 @@
 
 struct candidate;
 struct pm_cpus;
-struct sigring;
-struct sigring_sample;
+struct signal_ring;
+struct signal_sample;
 
 /* A fact that a strategy stands on: the key of a point in the catalogue of probes. */
 struct need {
@@ -68,9 +68,9 @@ struct operations {
 	/* Before events and rings are closed; in a forked child, too. */
 	void (*undo)(struct pm_session *session);
 	/* In the signal handler: false for a signal of others; else fills count and source. */
-	bool (*accept)(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret);
+	bool (*accept)(struct signal_ring *ring, const siginfo_t *info, struct signal_sample *ret);
 	/* In the reader: false for what is not to be delivered. Sets event and period. */
-	bool (*describe)(struct pm_session *session, const struct sigring_sample *sample,
+	bool (*describe)(struct pm_session *session, const struct signal_sample *sample,
 			 struct pm_observed *ret);
 };
 

@@ -23,7 +23,7 @@
 #define SHARED_LOOKS 8		/* besides, where another had the CPU */
 #define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
-struct errand {
+struct canary_job {
 	struct pm_session *session;
 	pthread_t thread;
 	pid_t tid;		/* 0: it has not begun */
@@ -158,9 +158,9 @@ static bool move_to(int cpu)
 }
 
 /* Begins with the CPU that it runs on: each move costs more than all else together. */
-static bool visit(struct errand *errand)
+static bool visit(struct canary_job *job)
 {
-	struct pm_session *session = errand->session;
+	struct pm_session *session = job->session;
 	const struct pm_plan *plan = session->plan;
 	struct ring_set *rings = &session->rings;
 	bool visited = false;
@@ -172,7 +172,7 @@ static bool visit(struct errand *errand)
 			first = i;
 	for (size_t i = 0; i < count; i++) {
 		struct session_ring *ring = &rings->list[(first + i) % count];
-		bool stay = ring->cpu == here && i == 0 && !errand->patient;
+		bool stay = ring->cpu == here && i == 0 && !job->patient;
 
 		if (ring->canary)
 			continue;
@@ -181,9 +181,9 @@ static bool visit(struct errand *errand)
 			ring->canary = ring->unvisited = true;
 			continue;
 		}
-		errand->nameless |= !pm_canary_rename();
+		job->nameless |= !pm_canary_rename();
 		visited = true;
-		for (size_t k = 0; !errand->name_only && k < plan->count; k++)
+		for (size_t k = 0; !job->name_only && k < plan->count; k++)
 			if (pm_canary_is_everywhere(&plan->events[k]))
 				pm_canary_fault(&session->proof->memory,
 						(size_t)plan->events[k].attr.sample_period + 1);
@@ -209,9 +209,9 @@ static enum progress judge(const struct canary_work *before, const struct canary
 }
 
 /* Whether the counter of the CPU that this thread is on has run or counted meanwhile. */
-static enum progress look_at(struct errand *errand, const struct session_event *event)
+static enum progress look_at(struct canary_job *job, const struct session_event *event)
 {
-	const struct pm_session *session = errand->session;
+	const struct pm_session *session = job->session;
 	const struct plan_event *planned = &session->plan->events[event->spec];
 	struct canary_work work[2];
 	struct pm_counts before, after;
@@ -221,7 +221,7 @@ static enum progress look_at(struct errand *errand, const struct session_event *
 		return MOVES;
 	(void)pm_canary_rename();
 	if (pm_canary_is_fault(&planned->spec))
-		pm_canary_fault(&errand->session->proof->memory, MANY_FAULTS);
+		pm_canary_fault(&job->session->proof->memory, MANY_FAULTS);
 	if (pm_event_counts(&session->events, event, &after) < 0)
 		return MOVES;
 	pm_canary_work(&work[1]);
@@ -231,13 +231,13 @@ static enum progress look_at(struct errand *errand, const struct session_event *
 }
 
 /* A kernel whose clock is too coarse shows no progress, hence many looks when patient. */
-static bool goes_on(struct errand *errand, const struct session_event *event)
+static bool goes_on(struct canary_job *job, const struct session_event *event)
 {
-	const int looks = errand->patient ? 100 : 1;
+	const int looks = job->patient ? 100 : 1;
 	bool stood = false;
 
 	for (int k = 0, shared = 0; k < looks; k++) {
-		const enum progress found = look_at(errand, event);
+		const enum progress found = look_at(job, event);
 
 		if (found == MOVES)
 			return true;
@@ -257,9 +257,9 @@ static bool is_counted_by(const struct pm_session *session, const struct session
 }
 
 /* A counter of a CPU counts what runs there only, and this thread may not be allowed there. */
-static bool go_where_counted(struct errand *errand)
+static bool go_where_counted(struct canary_job *job)
 {
-	const struct pm_session *session = errand->session;
+	const struct pm_session *session = job->session;
 	const struct event_list *events = &session->events;
 	bool any = false;
 	int last = -1;
@@ -275,8 +275,8 @@ static bool go_where_counted(struct errand *errand)
 		if (!move_to(event->cpu))
 			continue;
 		any = true;
-		if (!goes_on(errand, event))
-			errand->miscounted = event->cpu + 1;
+		if (!goes_on(job, event))
+			job->miscounted = event->cpu + 1;
 	}
 	return any;
 }
@@ -286,13 +286,13 @@ static bool go_where_counted(struct errand *errand)
  * opens one of its own, forwards it as others' are, and is renamed once more: that record has the
  * id of this event. A kernel without dummy events (v3.12) is not asked.
  */
-static void try_forwarding(struct errand *errand, const struct session_ring *ring)
+static void try_forwarding(struct canary_job *job, const struct session_ring *ring)
 {
-	struct perf_event_attr attr = errand->session->plan->events[0].attr;
+	struct perf_event_attr attr = job->session->plan->events[0].attr;
 	uint64_t id = 0;
 	int fd = -EINVAL, err = 0;
 
-	if (!errand->forwards || ring->fd < 0)
+	if (!job->forwards || ring->fd < 0)
 		return;
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
@@ -303,7 +303,7 @@ static void try_forwarding(struct errand *errand, const struct session_ring *rin
 	attr.branch_sample_type = 0;
 	attr.sample_period = 1;
 	attr.comm = 1;
-	if (errand->by_flag)
+	if (job->by_flag)
 		fd = pm_open(&attr, 0, ring->cpu, ring->fd,
 			     PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
 	if (fd == -EINVAL || fd == -ENODEV) {
@@ -315,27 +315,27 @@ static void try_forwarding(struct errand *errand, const struct session_ring *rin
 		return;
 	if (err == 0 && pm_ioctl(fd, PERF_EVENT_IOC_ID, (unsigned long)&id) == 0 &&
 	    pm_canary_rename())
-		errand->forwarded = id;
+		job->forwarded = id;
 	close(fd);
 }
 
-static void *run_errand(void *context)
+static void *run_job(void *context)
 {
-	struct errand *errand = context;
-	struct pm_session *session = errand->session;
+	struct canary_job *job = context;
+	struct pm_session *session = job->session;
 	bool visited;
 
-	__atomic_store_n(&errand->tid, pm_gettid(), __ATOMIC_RELEASE);
-	visited = visit(errand);
-	errand->stranded = session->rings.count == 0 && !go_where_counted(errand);
+	__atomic_store_n(&job->tid, pm_gettid(), __ATOMIC_RELEASE);
+	visited = visit(job);
+	job->stranded = session->rings.count == 0 && !go_where_counted(job);
 	/* The thread is held on the CPU that it visited last. */
-	for (size_t i = 0; !errand->name_only && i < session->rings.count; i++)
-		if (session->rings.list[i].cpu == sched_getcpu() && errand->forwarded == 0)
-			try_forwarding(errand, &session->rings.list[i]);
-	if (!errand->name_only)
-		cause(session, errand->patient, visited);
+	for (size_t i = 0; !job->name_only && i < session->rings.count; i++)
+		if (session->rings.list[i].cpu == sched_getcpu() && job->forwarded == 0)
+			try_forwarding(job, &session->rings.list[i]);
+	if (!job->name_only)
+		cause(session, job->patient, visited);
 	if (session->rings.count == 0)
-		pm_canary_work(&errand->work);
+		pm_canary_work(&job->work);
 	return NULL;
 }
 
@@ -343,9 +343,9 @@ static void *run_errand(void *context)
  * A small stack of our own is faster to make, and to leave: the C library need not give it back. A
  * program with much thread-local data may need the usual one.
  */
-static int start(struct errand *errand)
+static int start(struct canary_job *job)
 {
-	char *stack = errand->session->proof->memory.stack;
+	char *stack = job->session->proof->memory.stack;
 	pthread_attr_t attr;
 	int err = EINVAL;
 
@@ -355,9 +355,9 @@ static int start(struct errand *errand)
 	stack = NULL;
 #endif
 	if (stack != NULL && pthread_attr_setstack(&attr, stack, CANARY_STACK) == 0)
-		err = pthread_create(&errand->thread, &attr, run_errand, errand);
+		err = pthread_create(&job->thread, &attr, run_job, job);
 	(void)pthread_attr_destroy(&attr);
-	return err == 0 ? 0 : pthread_create(&errand->thread, NULL, run_errand, errand);
+	return err == 0 ? 0 : pthread_create(&job->thread, NULL, run_job, job);
 }
 
 /* Only one event of a target tells names, and what the canary causes may show on one CPU alone. */
@@ -384,13 +384,13 @@ static void begin(struct pm_session *session)
 	}
 }
 
-static struct errand *send_out(struct pm_session *session, bool name_only, bool patient)
+static struct canary_job *send_out(struct pm_session *session, bool name_only, bool patient)
 {
-	struct errand *errand = malloc(sizeof(*errand));
+	struct canary_job *job = malloc(sizeof(*job));
 
-	if (errand == NULL)
+	if (job == NULL)
 		return NULL;
-	*errand = (struct errand){
+	*job = (struct canary_job){
 		.session = session, .name_only = name_only, .patient = patient,
 		.by_flag = session->events.by_flag,
 		.forwards = session->events.count > session->rings.count ||
@@ -399,9 +399,9 @@ static struct errand *send_out(struct pm_session *session, bool name_only, bool 
 	pm_canary_memory_make(&session->proof->memory);
 	session->proof->memory.faults = 0;
 	begin(session);
-	if (start(errand) == 0)
-		return errand;
-	free(errand);
+	if (start(job) == 0)
+		return job;
+	free(job);
 	return NULL;
 }
 
@@ -416,30 +416,30 @@ static void wait_until_gone(pid_t tid)
 }
 
 /* All its records are written then. Returns whether it went where that shows. */
-static bool call_back(struct errand *errand)
+static bool call_back(struct canary_job *job)
 {
-	struct canary *canary = &errand->session->proof->canary;
+	struct canary *canary = &job->session->proof->canary;
 
-	(void)pthread_join(errand->thread, NULL);
-	canary->tid = errand->tid;
-	canary->nameless |= errand->nameless;
-	canary->forwarded = errand->forwarded;
-	canary->miscounted = errand->miscounted;
-	canary->work = errand->work;
+	(void)pthread_join(job->thread, NULL);
+	canary->tid = job->tid;
+	canary->nameless |= job->nameless;
+	canary->forwarded = job->forwarded;
+	canary->miscounted = job->miscounted;
+	canary->work = job->work;
 	canary->out = NULL;
-	canary->back = errand;
-	return !errand->stranded;
+	canary->back = job;
+	return !job->stranded;
 }
 
 void pm_canary_bury(struct pm_session *session)
 {
-	struct errand *errand = session->proof->canary.back;
+	struct canary_job *job = session->proof->canary.back;
 
-	if (errand == NULL)
+	if (job == NULL)
 		return;
 	session->proof->canary.back = NULL;
-	wait_until_gone(errand->tid);
-	free(errand);
+	wait_until_gone(job->tid);
+	free(job);
 }
 
 void pm_canary_depart(struct pm_session *session)
@@ -450,11 +450,11 @@ void pm_canary_depart(struct pm_session *session)
 
 pid_t pm_canary_tid(const struct pm_session *session)
 {
-	const struct errand *errand = session->proof->canary.out;
+	const struct canary_job *job = session->proof->canary.out;
 	pid_t tid = 0;
 
-	while (errand != NULL && tid == 0) {
-		tid = __atomic_load_n(&errand->tid, __ATOMIC_ACQUIRE);
+	while (job != NULL && tid == 0) {
+		tid = __atomic_load_n(&job->tid, __ATOMIC_ACQUIRE);
 		if (tid == 0)
 			(void)sched_yield();
 	}
@@ -470,13 +470,13 @@ void pm_canary_recall(struct pm_session *session)
 
 bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
 {
-	struct errand *errand = session->proof->canary.out;
+	struct canary_job *job = session->proof->canary.out;
 
-	if (errand == NULL)
-		errand = send_out(session, name_only, patient);
-	if (errand == NULL)
+	if (job == NULL)
+		job = send_out(session, name_only, patient);
+	if (job == NULL)
 		return false;
 	session->proof->canary.ended = 0;
 	session->proof->canary.other = true;
-	return call_back(errand);
+	return call_back(job);
 }

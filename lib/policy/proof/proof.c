@@ -306,7 +306,7 @@ int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
 	return 0;
 }
 
-bool pm_proof_is_astray(const struct pm_session *session)
+bool pm_proof_is_misrouted(const struct pm_session *session)
 {
 	return session->proof->canary.forwarded != 0 && !session->proof->canary.forwarding;
 }

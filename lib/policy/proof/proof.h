@@ -26,8 +26,8 @@ struct canary_work {
 
 /* The thread that is to show in every ring. */
 struct canary {
-	struct errand *out;		/* it was sent before it is waited for: canary_thread.c */
-	struct errand *back;		/* it has been waited for, and is to be buried */
+	struct canary_job *out;		/* it was sent before it is waited for: canary_thread.c */
+	struct canary_job *back;		/* it has been waited for, and is to be buried */
 	pid_t tid;			/* 0: there was none */
 	bool other;			/* a thread of its own, nothing of it is delivered */
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
@@ -79,7 +79,7 @@ void pm_proof_reset(struct pm_session *session);
 int pm_proof_attached(struct pm_session *session, char *reason, size_t size);
 
 /* What was forwarded at the last attach came nowhere. */
-bool pm_proof_is_astray(const struct pm_session *session);
+bool pm_proof_is_misrouted(const struct pm_session *session);
 
 /* Looks at the threads that have run since. -EIO and the reason: the events of one stand still. */
 int pm_proof_threads(struct pm_session *session, char *reason, size_t size);

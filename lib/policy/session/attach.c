@@ -120,13 +120,13 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 	session->events.by_flag = true;
 	for (;;) {
 		int err = attach_chosen(session, &own);
-		bool astray = pm_proof_is_astray(session);
+		bool misrouted = pm_proof_is_misrouted(session);
 
 		if (err == 0)
 			return (int)pm_plan_strategy(session->plan);
 		undo(session);
 		/* A kernel may ignore the flag, and know the ioctl(2). */
-		if (session->events.by_flag && astray) {
+		if (session->events.by_flag && misrouted) {
 			session->events.by_flag = false;
 			continue;
 		}

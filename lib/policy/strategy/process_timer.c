@@ -22,10 +22,10 @@
 #include "../diagnosis/diag.h"
 #include "../plan/weigh.h"
 #include "cpu_timer.h"
-#include "sigring.h"
+#include "signal_ring.h"
 
 struct process_timer {
-	struct sigring ring;
+	struct signal_ring ring;
 	uint64_t seen;			/* ns of the process's CPU time at the last tick; atomic */
 	bool posix, left;		/* by timer_create(2); it could not be deleted */
 	timer_t id;
@@ -45,7 +45,7 @@ static bool is_tick(const struct process_timer *timer, const siginfo_t *info)
  * ticks that come close together are one signal: what a signal stands for is told by the process's
  * CPU clock alone.
  */
-static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
+static bool accept_tick(struct signal_ring *ring, const siginfo_t *info, struct signal_sample *ret)
 {
 	struct process_timer *timer = (struct process_timer *)ring;
 	uint64_t now = 0, seen = __atomic_load_n(&timer->seen, __ATOMIC_RELAXED);
@@ -66,7 +66,7 @@ static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigr
 	return ret->weight > 0;
 }
 
-static bool describe(struct pm_session *session, const struct sigring_sample *sample,
+static bool describe(struct pm_session *session, const struct signal_sample *sample,
 		     struct pm_observed *ret)
 {
 	(void)session;
@@ -253,15 +253,15 @@ static int start(struct pm_session *session, struct process_timer *timer, struct
 
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
-	struct process_timer *timer = pm_sigring_create(sizeof(*timer), session);
+	struct process_timer *timer = pm_signal_ring_create(sizeof(*timer), session);
 	int err = timer ? 0 : -ENOMEM;
 
 	if (err == 0)
-		err = is_somebodys() ? -EBUSY : pm_sigring_install(&timer->ring, SIGPROF);
+		err = is_somebodys() ? -EBUSY : pm_signal_ring_install(&timer->ring, SIGPROF);
 	if (err < 0) {
 		free(timer);
-		return pm_sigring_refused(diag, "process_timer", "SIGPROF or ITIMER_PROF: already "
-					  "in use in this process", err);
+		return pm_signal_ring_refused(diag, "process_timer", "SIGPROF or ITIMER_PROF: "
+					      "already in use in this process", err);
 	}
 	session->own = timer;
 	timer->ring.chains = session->plan->events[0].spec.want & PM_WANT_CALLCHAIN;
@@ -283,14 +283,14 @@ static void undo(struct pm_session *session)
 	/* Where it runs on, its next signal would end the process. */
 	if (timer->left)
 		timer->ring.before.sa_handler = SIG_IGN;
-	pm_sigring_remove(&timer->ring);
+	pm_signal_ring_remove(&timer->ring);
 	session->own = NULL;
 	free(timer);
 }
 
 static const struct operations operations = {
 	.attach = attach,
-	.drain = pm_sigring_drain,
+	.drain = pm_signal_ring_drain,
 	.undo = undo,
 	.accept = accept_tick,
 	.describe = describe,

@@ -24,7 +24,7 @@
 #include "../plan/weigh.h"
 #include "../proof/canary.h"
 #include "shared.h"
-#include "sigring.h"
+#include "signal_ring.h"
 
 #ifndef F_SETSIG
 #define F_SETSIG 10
@@ -41,7 +41,7 @@ struct f_owner_ex {
 #define DESCRIPTORS 65536	/* that the table below can tell apart */
 
 struct signals {
-	struct sigring ring;
+	struct signal_ring ring;
 	bool refresh;			/* one at a time, so that handlers are not sampled */
 	uint32_t *by_fd;		/* event index + 1; atomic */
 	uint64_t *counted;		/* by descriptor, at the last sample that was delivered */
@@ -70,7 +70,8 @@ static uint64_t count_of(int fd)
 	return read(fd, words, sizeof(words)) < (ssize_t)sizeof(*words) ? 0 : words[0];
 }
 
-static bool accept_sample(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
+static bool accept_sample(struct signal_ring *ring, const siginfo_t *info,
+			  struct signal_sample *ret)
 {
 	struct signals *signals = (struct signals *)ring;
 
@@ -113,7 +114,7 @@ static uint64_t period_of(const struct pm_session *session, const struct session
 	return period;
 }
 
-static bool describe(struct pm_session *session, const struct sigring_sample *sample,
+static bool describe(struct pm_session *session, const struct signal_sample *sample,
 		     struct pm_observed *ret)
 {
 	const struct signals *signals = signals_of(session);
@@ -254,7 +255,7 @@ static void forget_ended(struct pm_session *session)
 
 static int drain(struct pm_session *session)
 {
-	const int count = pm_sigring_drain(session);
+	const int count = pm_signal_ring_drain(session);
 	const int64_t merged = signals_of(session)->merged;
 
 	session->stats.dropped += merged > 0 ? (uint64_t)merged : 0;
@@ -271,7 +272,7 @@ static void follow(struct pm_session *session)
 {
 	struct opening opening = { .session = session };
 
-	if (!pm_sigring_is_due(session))
+	if (!pm_signal_ring_is_due(session))
 		return;
 	/* Signals that were under way when their thread ended have been noted by now. */
 	(void)drain(session);
@@ -294,7 +295,7 @@ static int install(struct signals *signals)
 	int err = -EBUSY;
 
 	for (size_t i = 0; err == -EBUSY && i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		err = pm_sigring_install(&signals->ring, numbers[i]);
+		err = pm_signal_ring_install(&signals->ring, numbers[i]);
 	return err;
 }
 
@@ -328,7 +329,7 @@ static void undo(struct pm_session *session)
 		close(fd);
 		session->events.list[i].fd = -1;
 	}
-	pm_sigring_remove(&signals->ring);
+	pm_signal_ring_remove(&signals->ring);
 	session->own = NULL;
 	destroy(signals);
 }
@@ -360,7 +361,7 @@ static bool may_refresh(const struct pm_plan *plan)
 
 static struct signals *make(const struct pm_session *session)
 {
-	struct signals *signals = pm_sigring_create(sizeof(*signals), session);
+	struct signals *signals = pm_signal_ring_create(sizeof(*signals), session);
 
 	if (signals == NULL)
 		return NULL;
@@ -385,8 +386,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 	if (err < 0) {
 		destroy(signals);
-		return pm_sigring_refused(diag, "signals", "SIGURG and SIGWINCH are in use, "
-					  "or another session takes samples by signals", err);
+		return pm_signal_ring_refused(diag, "signals", "SIGURG and SIGWINCH are in use, "
+					      "or another session takes samples by signals", err);
 	}
 	session->own = signals;
 	err = open_all(&opening);

@@ -16,7 +16,7 @@
 
 #include "../diagnosis/diag.h"
 #include "cpu_timer.h"
-#include "sigring.h"
+#include "signal_ring.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -28,7 +28,7 @@ struct timer {
 };
 
 struct timers {
-	struct sigring ring;
+	struct signal_ring ring;
 	uint64_t period;
 	struct timer *list;
 	size_t count, room;
@@ -104,14 +104,14 @@ static int watch(pid_t tid, void *context)
 }
 
 /* In the handler. */
-static bool accept_tick(struct sigring *ring, const siginfo_t *info, struct sigring_sample *ret)
+static bool accept_tick(struct signal_ring *ring, const siginfo_t *info, struct signal_sample *ret)
 {
 	ret->count = 1 + (uint64_t)info->si_overrun;
 	ret->weight = ret->count * ((struct timers *)ring)->period;
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == ring;
 }
 
-static bool describe(struct pm_session *session, const struct sigring_sample *sample,
+static bool describe(struct pm_session *session, const struct signal_sample *sample,
 		     struct pm_observed *ret)
 {
 	ret->period = sample->weight;
@@ -157,7 +157,7 @@ static void let_go_of_ended(struct pm_session *session)
 
 static void follow(struct pm_session *session)
 {
-	if (!pm_sigring_is_due(session))
+	if (!pm_signal_ring_is_due(session))
 		return;
 	let_go_of_ended(session);
 	(void)pm_threads_list(&session->threads, watch_late, session);
@@ -175,7 +175,7 @@ static void undo(struct pm_session *session)
 	/* Where a filter forbids that, the next tick would end the process. */
 	if (timers->left)
 		timers->ring.before.sa_handler = SIG_IGN;
-	pm_sigring_remove(&timers->ring);
+	pm_signal_ring_remove(&timers->ring);
 	session->own = NULL;
 	free(timers->list);
 	free(timers);
@@ -186,13 +186,13 @@ static void undo(struct pm_session *session)
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	const struct pm_event_spec *spec = &session->plan->events[0].spec;
-	struct timers *timers = pm_sigring_create(sizeof(*timers), session);
-	int err = timers ? pm_sigring_install(&timers->ring, SIGPROF) : -ENOMEM;
+	struct timers *timers = pm_signal_ring_create(sizeof(*timers), session);
+	int err = timers ? pm_signal_ring_install(&timers->ring, SIGPROF) : -ENOMEM;
 
 	if (err < 0) {
 		free(timers);
-		return pm_sigring_refused(diag, "timers", "SIGPROF is already in use in this "
-					  "process", err);
+		return pm_signal_ring_refused(diag, "timers", "SIGPROF is already in use in this "
+					      "process", err);
 	}
 	session->own = timers;
 	timers->ring.chains = spec->want & PM_WANT_CALLCHAIN;
@@ -216,7 +216,7 @@ static bool fires(struct pm_session *session, const struct timer *timer)
 
 	session->proof->canary.tid = timer->tid;
 	if (timer_settime(timer->id, TIMER_ABSTIME, &past, NULL) == 0)
-		(void)pm_sigring_drain(session);
+		(void)pm_signal_ring_drain(session);
 	(void)timer_settime(timer->id, 0, &each, NULL);
 	session->proof->canary.tid = 0;
 	return session->proof->canary.samples[0] > 0;
@@ -258,7 +258,7 @@ static const struct operations operations = {
 	.attach = attach,
 	.prove = prove,
 	.follow = follow,
-	.drain = pm_sigring_drain,
+	.drain = pm_signal_ring_drain,
 	.undo = undo,
 	.accept = accept_tick,
 	.describe = describe,

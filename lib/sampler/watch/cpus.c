@@ -57,8 +57,9 @@ int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
 /* The ring is of the event for side-band. */
 static bool is_dead(const struct pm_sampler *sampler, struct session_ring *ring, uint64_t now)
 {
-	return pm_pulse_stands(&ring->pulse, ring->cpu, sampler->way == WAY_CGROUP ? -1 : ring->fd,
-			       sampler->open.read_format[sampler->count], now);
+	return pm_liveness_lost(&ring->liveness, ring->cpu,
+				sampler->way == WAY_CGROUP ? -1 : ring->fd,
+				sampler->open.read_format[sampler->count], now);
 }
 
 static void attach_late(struct pm_sampler *sampler, int cpu)

@@ -115,7 +115,7 @@ static void close_ring(const struct pm_sampler *sampler, struct session_ring *ri
 	pm_ring_close(&ring->ring);
 	if (sampler->way == WAY_THREADS)
 		close(ring->fd);
-	pm_pulse_stop(&ring->pulse);
+	pm_liveness_stop(&ring->liveness);
 }
 
 void pm_watch_drop_dead(struct pm_sampler *sampler)

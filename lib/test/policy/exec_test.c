@@ -302,7 +302,7 @@ static int observe_and_go(const struct strategy_case *one, const struct way *way
 	return 0;
 }
 
-struct errand_of_thread {
+struct thread_job {
 	const struct strategy_case *one;
 	const struct way *way;
 	int broker;
@@ -310,9 +310,9 @@ struct errand_of_thread {
 
 static void *go_in_thread(void *context)
 {
-	const struct errand_of_thread *errand = context;
+	const struct thread_job *job = context;
 
-	_exit(observe_and_go(errand->one, errand->way, errand->broker));
+	_exit(observe_and_go(job->one, job->way, job->broker));
 }
 
 static void *spin(void *unused)
@@ -356,7 +356,7 @@ static int call(const struct sockaddr_un *address)
 static void be_observed(const struct strategy_case *one, const struct way *way, unsigned int time,
 			uid_t uid)
 {
-	struct errand_of_thread errand = { one, way, 0 };
+	struct thread_job job = { one, way, 0 };
 	pthread_t threads[2];
 
 	struct sockaddr_un broker;
@@ -366,12 +366,12 @@ static void be_observed(const struct strategy_case *one, const struct way *way, 
 	if (geteuid() != uid && setresuid(uid, uid, uid) != 0)
 		_exit(NOT_HERE);
 	if (one->strategy == PM_STRATEGY_BROKER)
-		errand.broker = call(&broker);
+		job.broker = call(&broker);
 	alarm(PATIENCE);
 	if (pthread_create(&threads[0], NULL, spin, NULL) != 0)
 		_exit(NOT_HERE);
-	if (time % 2 == 0 || pthread_create(&threads[1], NULL, go_in_thread, &errand) != 0)
-		(void)go_in_thread(&errand);
+	if (time % 2 == 0 || pthread_create(&threads[1], NULL, go_in_thread, &job) != 0)
+		(void)go_in_thread(&job);
 	for (;;)
 		pause();
 }

@@ -8,7 +8,7 @@
  * and is woken at each quarter of the ring.
  */
 #define _GNU_SOURCE
-#include "sigring.h"
+#include "signal_ring.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -27,7 +27,7 @@
 #define PT_NIP 32	/* of the kernel's <asm/ptrace.h>, for Power */
 #endif
 
-static struct sigring *active;	/* atomic */
+static struct signal_ring *active;	/* atomic */
 static unsigned int inside;	/* atomic: handlers at work */
 
 /* -------------------------------------------------------------------------------------- handler */
@@ -58,12 +58,12 @@ static uint64_t instruction(const void *context)
 #endif
 }
 
-static struct sigring_slot *claim(struct sigring *ring, uint64_t *ret_position)
+static struct signal_slot *claim(struct signal_ring *ring, uint64_t *ret_position)
 {
 	uint64_t position = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
 
 	for (;;) {
-		struct sigring_slot *slot = &ring->slots[position & (SIGRING_SLOTS - 1)];
+		struct signal_slot *slot = &ring->slots[position & (SIGNAL_RING_SLOTS - 1)];
 		uint64_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);
 
 		if (turn < position)
@@ -79,19 +79,19 @@ static struct sigring_slot *claim(struct sigring *ring, uint64_t *ret_position)
 }
 
 /* Most of it is room for a chain, which is copied as far as it is used. */
-static void copy(struct sigring_sample *to, const struct sigring_sample *from)
+static void copy(struct signal_sample *to, const struct signal_sample *from)
 {
-	memcpy(to, from, offsetof(struct sigring_sample, chain));
+	memcpy(to, from, offsetof(struct signal_sample, chain));
 	memcpy(to->chain, from->chain, from->depth * sizeof(from->chain[0]));
 }
 
-static void note(struct sigring *ring, const siginfo_t *info, const void *context)
+static void note(struct signal_ring *ring, const siginfo_t *info, const void *context)
 {
-	struct sigring_sample sample;
-	struct sigring_slot *slot;
+	struct signal_sample sample;
+	struct signal_slot *slot;
 	uint64_t position;
 
-	memset(&sample, 0, offsetof(struct sigring_sample, chain));
+	memset(&sample, 0, offsetof(struct signal_sample, chain));
 	sample.count = 1;
 	if (!ring->operations->accept(ring, info, &sample))
 		return;
@@ -108,14 +108,14 @@ static void note(struct sigring *ring, const siginfo_t *info, const void *contex
 	if (ring->chains)
 		slot->sample.depth = pm_frames_walk(context, slot->sample.chain);
 	__atomic_store_n(&slot->turn, position + 1, __ATOMIC_RELEASE);
-	if ((position + 1) % (SIGRING_SLOTS / 4) == 0)
+	if ((position + 1) % (SIGNAL_RING_SLOTS / 4) == 0)
 		pm_stop_wake(ring->stop);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
-	struct sigring *ring;
+	struct signal_ring *ring;
 
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 	ring = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
@@ -127,20 +127,20 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 /* ----------------------------------------------------------------------------------------- life */
 
-void *pm_sigring_create(size_t size, const struct pm_session *session)
+void *pm_signal_ring_create(size_t size, const struct pm_session *session)
 {
-	struct sigring *ring = calloc(1, size);
+	struct signal_ring *ring = calloc(1, size);
 
 	if (ring == NULL)
 		return NULL;
-	for (uint64_t i = 0; i < SIGRING_SLOTS; i++)
+	for (uint64_t i = 0; i < SIGNAL_RING_SLOTS; i++)
 		ring->slots[i].turn = i;
 	ring->operations = session->operations;
 	ring->stop = &session->stop;
 	return ring;
 }
 
-bool pm_sigring_is_ours(const struct sigring *ring)
+bool pm_signal_ring_is_ours(const struct signal_ring *ring)
 {
 	struct sigaction now = { .sa_flags = 0 };	/* a filter may say 0 and do nothing */
 
@@ -153,11 +153,11 @@ bool pm_sigring_is_ours(const struct sigring *ring)
  * at its next signal. In between it is ignored, which throws away what is pending in every thread;
  * where that is refused, the handler stays, which has nothing to do any more.
  */
-static void give_back(const struct sigring *ring)
+static void give_back(const struct signal_ring *ring)
 {
 	struct sigaction ignore = { .sa_flags = 0 };
 
-	if (!pm_sigring_is_ours(ring))
+	if (!pm_signal_ring_is_ours(ring))
 		return;
 	ignore.sa_handler = SIG_IGN;
 	if (sigaction(ring->number, &ignore, NULL) == 0)
@@ -165,17 +165,17 @@ static void give_back(const struct sigring *ring)
 }
 
 /* In a forked child: the handler was copied, the threads that ran it were not. */
-static void forget_parent(struct sigring *ring)
+static void forget_parent(struct signal_ring *ring)
 {
 	give_back(ring);
 	__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&inside, 0, __ATOMIC_SEQ_CST);
 }
 
-int pm_sigring_install(struct sigring *ring, int number)
+int pm_signal_ring_install(struct signal_ring *ring, int number)
 {
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
-	struct sigring *none = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
+	struct signal_ring *none = __atomic_load_n(&active, __ATOMIC_SEQ_CST);
 	int err;
 
 	action.sa_sigaction = on_signal;
@@ -195,14 +195,14 @@ int pm_sigring_install(struct sigring *ring, int number)
 	if (err == 0 && sigaction(number, &action, NULL) != 0)
 		err = -errno;
 	/* Taken, and not set: the first signal would end the program. */
-	if (err == 0 && !pm_sigring_is_ours(ring))
+	if (err == 0 && !pm_signal_ring_is_ours(ring))
 		err = -EIO;
 	if (err < 0)
 		__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);
 	return err;
 }
 
-int pm_sigring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err)
+int pm_signal_ring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err)
 {
 	if (err == -EBUSY)
 		return pm_diag_say(diag, EBUSY, PM_CAUSE_UNKNOWN, "%s: %s", strategy, busy);
@@ -213,7 +213,7 @@ int pm_sigring_refused(struct pm_diag *diag, const char *strategy, const char *b
 			   pm_errno_name(-err));
 }
 
-void pm_sigring_remove(struct sigring *ring)
+void pm_signal_ring_remove(struct signal_ring *ring)
 {
 	if (ring->pid != getpid()) {
 		if (__atomic_load_n(&active, __ATOMIC_SEQ_CST) == ring)
@@ -229,7 +229,7 @@ void pm_sigring_remove(struct sigring *ring)
 /* --------------------------------------------------------------------------------------- reader */
 
 /* As the kernel writes chains: a mark that says whose frames they are, then the instruction. */
-static void set_chain(const struct sigring_sample *sample, uint64_t chain[2 + FRAMES_DEPTH],
+static void set_chain(const struct signal_sample *sample, uint64_t chain[2 + FRAMES_DEPTH],
 		      struct pm_observed *ret)
 {
 	chain[0] = PERF_CONTEXT_USER;
@@ -239,7 +239,7 @@ static void set_chain(const struct sigring_sample *sample, uint64_t chain[2 + FR
 	ret->callchain_count = 2 + sample->depth;
 }
 
-static void deliver(struct pm_session *session, const struct sigring_sample *sample)
+static void deliver(struct pm_session *session, const struct signal_sample *sample)
 {
 	uint64_t chain[2 + FRAMES_DEPTH];
 	struct pm_observed observed = {
@@ -251,7 +251,7 @@ static void deliver(struct pm_session *session, const struct sigring_sample *sam
 	session->stats.records++;
 	if (!session->operations->describe(session, sample, &observed))
 		return;
-	if (((const struct sigring *)session->own)->chains)
+	if (((const struct signal_ring *)session->own)->chains)
 		set_chain(sample, chain, &observed);
 	session->stats.samples++;
 	pm_proof_outside_rings(session, (uint32_t)observed.event, observed.period);
@@ -260,19 +260,19 @@ static void deliver(struct pm_session *session, const struct sigring_sample *sam
 		session->listener.sample(session->context, &observed);
 }
 
-int pm_sigring_drain(struct pm_session *session)
+int pm_signal_ring_drain(struct pm_session *session)
 {
-	struct sigring *ring = session->own;
+	struct signal_ring *ring = session->own;
 	int count = 0;
 
-	for (; count < SIGRING_SLOTS; count++) {
-		struct sigring_slot *slot = &ring->slots[ring->tail & (SIGRING_SLOTS - 1)];
-		struct sigring_sample sample;
+	for (; count < SIGNAL_RING_SLOTS; count++) {
+		struct signal_slot *slot = &ring->slots[ring->tail & (SIGNAL_RING_SLOTS - 1)];
+		struct signal_sample sample;
 
 		if (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != ring->tail + 1)
 			break;
 		copy(&sample, &slot->sample);
-		__atomic_store_n(&slot->turn, ring->tail + SIGRING_SLOTS, __ATOMIC_RELEASE);
+		__atomic_store_n(&slot->turn, ring->tail + SIGNAL_RING_SLOTS, __ATOMIC_RELEASE);
 		ring->tail++;
 		deliver(session, &sample);
 	}
@@ -280,7 +280,7 @@ int pm_sigring_drain(struct pm_session *session)
 	return count;
 }
 
-bool pm_sigring_is_due(struct pm_session *session)
+bool pm_signal_ring_is_due(struct pm_session *session)
 {
 	uint64_t now = 0;
 

@@ -2,21 +2,21 @@
 /*
  * Samples taken by signal handlers, on their way to the reader; not installed.
  *
- * What a strategy with such samples keeps for itself (pm_session.own) begins with a sigring, and
- * its operations `accept` and `describe` say which signals are samples, and of what.
+ * What a strategy with such samples keeps for itself (pm_session.own) begins with a signal ring,
+ * and its operations `accept` and `describe` say which signals are samples, and of what.
  */
-#ifndef PM_SIGRING_H
-#define PM_SIGRING_H
+#ifndef PM_SIGNAL_RING_H
+#define PM_SIGNAL_RING_H
 
 #include <signal.h>
 
 #include "../proof/proof.h"
 #include "frames.h"
 
-#define SIGRING_SLOTS 8192	/* samples between two polls; a power of two */
+#define SIGNAL_RING_SLOTS 8192	/* samples between two polls; a power of two */
 
 /* One signal as its handler saw it. */
-struct sigring_sample {
+struct signal_sample {
 	uint64_t time, ip, address;
 	uint64_t count;			/* samples it stands for */
 	uint64_t weight;		/* events or ns since the last one */
@@ -27,13 +27,13 @@ struct sigring_sample {
 };
 
 /* A slot is free for position p when turn == p, and filled when turn == p + 1. */
-struct sigring_slot {
+struct signal_slot {
 	uint64_t turn;
-	struct sigring_sample sample;
+	struct signal_sample sample;
 };
 
-struct sigring {
-	struct sigring_slot slots[SIGRING_SLOTS];
+struct signal_ring {
+	struct signal_slot slots[SIGNAL_RING_SLOTS];
 	uint64_t head, tail;
 	uint64_t dropped;
 	int number;			/* of the signal */
@@ -44,28 +44,28 @@ struct sigring {
 	const struct stop_channel *stop;	/* by which the reader is woken */
 };
 
-/* Zeroed memory of that size, which begins with a sigring, ready to be used. NULL: no memory. */
-void *pm_sigring_create(size_t size, const struct pm_session *session);
+/* Zeroed memory of that size, which begins with a signal ring, ready for use. NULL: no memory. */
+void *pm_signal_ring_create(size_t size, const struct pm_session *session);
 
 /*
  * From now on the signal's handler fills this ring. One at a time in a process, and only when
  * nobody else uses the signal: -EBUSY. -EIO when sigaction(2) says 0 and sets nothing.
  */
-int pm_sigring_install(struct sigring *ring, int number);
+int pm_signal_ring_install(struct signal_ring *ring, int number);
 
 /* Tells why that failed; `busy` is the text for -EBUSY. Returns `err`. */
-int pm_sigring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err);
+int pm_signal_ring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err);
 
 /* Whether the signal still comes here: the program may have taken it over since. */
-bool pm_sigring_is_ours(const struct sigring *ring);
+bool pm_signal_ring_is_ours(const struct signal_ring *ring);
 
 /* Gives the signal back if it is still ours, and waits until no handler is at work. */
-void pm_sigring_remove(struct sigring *ring);
+void pm_signal_ring_remove(struct signal_ring *ring);
 
 /* operations.drain: delivers the samples of session->own. */
-int pm_sigring_drain(struct pm_session *session);
+int pm_signal_ring_drain(struct pm_session *session);
 
 /* Whether it is time to list the threads again; notes that they are. */
-bool pm_sigring_is_due(struct pm_session *session);
+bool pm_signal_ring_is_due(struct pm_session *session);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The time of an event on a CPU, asked for again and again. */
-#include "pulse.h"
+#include "liveness.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "../../pm_sys.h"
 
-#define PULSE_NS 100000000	/* longer than the tick of any clock */
+#define LIVENESS_NS 100000000	/* longer than the tick of any clock */
 
 static int open_own(int cpu)
 {
@@ -19,31 +19,32 @@ static int open_own(int cpu)
 	return pm_open(&attr, -1, cpu, -1, 0);
 }
 
-bool pm_pulse_stands(struct cpu_pulse *pulse, int cpu, int fd, uint64_t read_format, uint64_t now)
+bool pm_liveness_lost(struct cpu_liveness *liveness, int cpu, int fd, uint64_t read_format,
+		      uint64_t now)
 {
-	const uint64_t before = pulse->enabled;
+	const uint64_t before = liveness->enabled;
 	struct pm_counts counts;
 	int err;
 
-	if (now - pulse->asked_at < PULSE_NS)
+	if (now - liveness->asked_at < LIVENESS_NS)
 		return false;
 	if (fd < 0) {
-		if (pulse->own <= 0)
-			pulse->own = open_own(cpu);
-		fd = pulse->own;
+		if (liveness->own <= 0)
+			liveness->own = open_own(cpu);
+		fd = liveness->own;
 		read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
 	}
 	err = fd < 0 ? fd : pm_read_counts(fd, read_format, &counts);
 	if (err < 0)
 		return err == -ENODATA;
-	pulse->enabled = counts.time_enabled;
-	pulse->asked_at = now;
+	liveness->enabled = counts.time_enabled;
+	liveness->asked_at = now;
 	return before != 0 && counts.time_enabled == before;
 }
 
-void pm_pulse_stop(struct cpu_pulse *pulse)
+void pm_liveness_stop(struct cpu_liveness *liveness)
 {
-	if (pulse->own > 0)
-		close(pulse->own);
-	*pulse = (struct cpu_pulse){ .own = 0 };
+	if (liveness->own > 0)
+		close(liveness->own);
+	*liveness = (struct cpu_liveness){ .own = 0 };
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the events of a CPU have died with it; not installed. */
-#ifndef PM_PULSE_H
-#define PM_PULSE_H
+#ifndef PM_LIVENESS_H
+#define PM_LIVENESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cpu_pulse {
+struct cpu_liveness {
 	int own;			/* a descriptor of its own to tell by; 0: none, or -errno */
 	uint64_t enabled, asked_at;	/* ns: how long its events have counted when last asked */
 };
@@ -17,8 +17,9 @@ struct cpu_pulse {
  * of its events, with that read_format; a cgroup's stands still while no task of it runs there, so
  * that another one has to tell: -1. `now`: ns.
  */
-bool pm_pulse_stands(struct cpu_pulse *pulse, int cpu, int fd, uint64_t read_format, uint64_t now);
+bool pm_liveness_lost(struct cpu_liveness *liveness, int cpu, int fd, uint64_t read_format,
+		      uint64_t now);
 
-void pm_pulse_stop(struct cpu_pulse *pulse);
+void pm_liveness_stop(struct cpu_liveness *liveness);
 
 #endif
