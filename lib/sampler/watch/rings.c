@@ -25,7 +25,7 @@ int pm_watch_open_on(struct pm_sampler *sampler, const struct session_event *tar
 
 		err = missing >> (event->led_by - 1) & 1 ? -ENOENT :
 			pm_events_open(&sampler->open, &wanted, inherit);
-		if (err < 0 && pm_open_is_of_event(err)) {
+		if (err == -ENOENT || (err < 0 && !inherit && pm_open_is_of_event(err))) {
 			missing |= UINT64_C(1) << wanted.spec;
 			err = 0;
 		} else if (err >= 0 && (event->side || pm_plan_is_sampled(event))) {
