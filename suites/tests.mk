@@ -22,7 +22,8 @@ quick:		## build what changed and run the tests of a minute: on each save
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) WERROR=1 all library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do \
 		$(MAKE) --no-print-directory quick-$$part || status=1; done; exit $$status
-	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, stacks, bindings; make check has them"
+	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, stacks, bindings, and skips what wants" \
+		"a program that it does not install; make check has them"
 quick-%:
 	@echo "== $*"
 	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow and not server' $(if $(JUNIT),--junitxml='$(JUNIT)/quick-$*.xml') \
