@@ -36,15 +36,15 @@ JOB = """\
         include:
 {rows}
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/cache@v4
+      - uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2
+      - uses: actions/cache@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3
         with:
           path: .cache
           key: kernels-${{{{ matrix.row }}}}-${{{{ github.run_id }}}}
           restore-keys: kernels-${{{{ matrix.row }}}}-
       - run: apt-get update
       - run: ./run.sh kernels ${{{{ matrix.row }}}}
-      - uses: actions/upload-artifact@v4
+      - uses: actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2
         if: always()
         with:
           name: ${{{{ matrix.row }}}}
