@@ -39,7 +39,7 @@ NEED_nightly :=
 NEED_soak-tests :=
 NEED_fuzz := library stacks clang cmocka reports machines
 NEED_compare-builds := probes clang musl reports
-NEED_compare-forms := probes reports $(if $(ROWS),kernels)
+NEED_compare-forms := probes reports
 NEED_odd-machines := probes reports disks
 NEED_falsify := probes reports
 
