@@ -50,37 +50,18 @@ static bool has_directory(enum which which)
 		which == CALL_FILE_STATX;
 }
 
-static bool read_path(const struct call *call, char *ret, size_t size)
+/* By its whole path: what lies below a descriptor is not handed over (filter.c). */
+static bool read_path(const struct call *call, char *ret)
 {
-	const bool at = has_directory(call->which);
-	char link[64], name[FILE_ROOM] = "";
-	ssize_t length;
-
-	if (memory_text(call->tid, call->args[at], name, sizeof(name)) < 0)
-		return false;
-	if (name[0] == '/') {
-		snprintf(ret, size, "%s", name);
-		return true;
-	}
-	if (!at || (int)call->args[0] < 0)
-		return false;
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid, (int)call->args[0]);
-	length = readlink(link, ret, size - 1);
-	if (length <= 0)
-		return false;
-	ret[length] = '\0';
-	if ((size_t)length + strlen(name) + 2 > size)
-		return false;
-	ret[length] = '/';
-	memcpy(ret + length + 1, name, strlen(name) + 1);
-	return true;
+	return memory_text(call->tid, call->args[has_directory(call->which)], ret, FILE_ROOM) >= 0 &&
+		ret[0] == '/';
 }
 
 bool before_file(const struct call *call)
 {
 	char path[FILE_ROOM];
 
-	return remarks.calls[CALL_OPEN] == 0 && read_path(call, path, sizeof(path)) &&
+	return remarks.calls[CALL_OPEN] == 0 && read_path(call, path) &&
 		is_wanted(path);
 }
 
@@ -129,7 +110,7 @@ void after_file(const struct call *call, int64_t result)
 {
 	struct missing made = { .error = 0 };
 
-	if (result == RESULT_UNSEEN || !read_path(call, made.path, sizeof(made.path)))
+	if (result == RESULT_UNSEEN || !read_path(call, made.path))
 		return;
 	files.looked++;
 	forget(made.path);

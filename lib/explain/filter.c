@@ -104,11 +104,17 @@ static void of_fcntl(struct code *code)
 	allow(code);
 }
 
-/* Without a path it tells of a descriptor, as fstat(3) does. */
-static void of_stat_at(struct code *code, size_t flags)
+/*
+ * A file by its whole path. What walks through folders names files below a descriptor, or what a
+ * link is itself, and must not pay for each of them; one that is made is none that is missed.
+ */
+static void of_file_at(struct code *code, size_t flags, uint32_t pass)
 {
+	load_arg(code, 0);
+	put(code, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)AT_FDCWD, 1, 0);
+	allow(code);
 	load_arg(code, flags);
-	put(code, BPF_JMP | BPF_JSET | BPF_K, AT_EMPTY_PATH, 0, 1);
+	put(code, BPF_JMP | BPF_JSET | BPF_K, pass, 0, 1);
 	allow(code);
 	hand_over(code);
 }
@@ -123,8 +129,11 @@ static void of_call(struct code *code, enum which which)
 	case CALL_MMAP: of_mmap(code); break;
 	case CALL_CLOSE: of_close(code); break;
 	case CALL_FCNTL: of_fcntl(code); break;
-	case CALL_FILE_STAT_AT: of_stat_at(code, 3); break;
-	case CALL_FILE_STATX: of_stat_at(code, 2); break;
+	case CALL_FILE_OPEN_AT: of_file_at(code, 2, O_CREAT); break;
+	case CALL_FILE_ACCESS_AT:
+	case CALL_FILE_ACCESS_AT2: of_file_at(code, 3, 0); break;
+	case CALL_FILE_STAT_AT: of_file_at(code, 3, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW); break;
+	case CALL_FILE_STATX: of_file_at(code, 2, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW); break;
 	case CALL_PRCTL: if_any(code, 0, VALUES(PR_TASK_PERF_EVENTS_DISABLE,
 				PR_TASK_PERF_EVENTS_ENABLE, PR_SET_SECCOMP)); break;
 	/* Not the load of a program: the interrupt that shows its result ends the verifier. */
