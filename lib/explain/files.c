@@ -53,7 +53,9 @@ static bool has_directory(enum which which)
 /* By its whole path: what lies below a descriptor is not handed over (filter.c). */
 static bool read_path(const struct call *call, char *ret)
 {
-	return memory_text(call->tid, call->args[has_directory(call->which)], ret, FILE_ROOM) >= 0 &&
+	const uint64_t address = call->args[has_directory(call->which)];
+
+	return memory_text(call->tid, address, ret, FILE_ROOM) >= 0 &&
 		ret[0] == '/';
 }
 
