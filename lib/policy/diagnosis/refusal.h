@@ -14,7 +14,7 @@ struct pm_refusal {
 	int level;		/* of perf_event_paranoid that is needed; INT_MIN: none */
 	char gate[360];		/* who decided, with its setting */
 	char change[1000];	/* what to do about it, in clauses (gate.h) */
-	/* Of an open, for pm_refusal_behind. */
+	/* Of an open, for pm_refusal_by_level(). */
 	bool of_open;
 	struct perf_event_attr attr;
 	enum pm_reach reach;
