@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -349,22 +350,28 @@ static long change_descriptor(long fd, long flags)
 	return other;
 }
 
+/* By the kernel, which sees what cannot be read. */
+static bool copy(const struct perf_event_attr *from, size_t size, struct perf_event_attr *ret)
+{
+	const struct iovec ours = { ret, size }, theirs = { (void *)from, size };
+
+	return __real_syscall(SYS_process_vm_readv, getpid(), &ours, 1, &theirs, 1, 0) ==
+	       (long)size;
+}
+
 /* An attr that cannot be read, or is of another size than any, is the kernel's to judge. */
 static long open_event(struct perf_event_attr *asked, long pid, long cpu, long group, long flags)
 {
 	struct perf_event_attr attr = { 0 };
-	const bool plain = (uintptr_t)asked > 65536 && (uintptr_t)asked % 8 == 0 &&
-			   (uintptr_t)asked < UINTPTR_MAX / 2 &&
-			   ((uintptr_t)asked + PERF_ATTR_SIZE_VER0) % 4096 != 0;
-	uint32_t size;
+	uint32_t size = 0;
 	long fd;
 	int refused;
 
-	if (!plain || asked->size < PERF_ATTR_SIZE_VER0 || asked->size > sizeof(attr))
+	if (copy(asked, PERF_ATTR_SIZE_VER0, &attr))
+		size = attr.size;
+	if (size < PERF_ATTR_SIZE_VER0 || size > sizeof(attr) || !copy(asked, size, &attr))
 		return __real_syscall(SYS_perf_event_open, asked, pid, cpu, group, flags);
 	lies_own_pages();
-	size = asked->size;
-	memcpy(&attr, asked, size);
 	note_used(&attr);
 	change_attr(&attr);
 	change_member(&attr, flags & PERF_FLAG_FD_OUTPUT ? -1 : (int)group);
