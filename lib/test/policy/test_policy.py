@@ -37,9 +37,11 @@ def once(name: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names("*_test.c")])
 def test_unit(name: str) -> None:
-    """Under ASan and UBSan; cmocka counts its failures in the exit status."""
+    """Under ASan and UBSan; cmocka counts its failures in the exit status. What a test that failed said comes first."""
     done = once(name)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    first = [line for line in said.splitlines() if re.search(r"^\[  (ERROR|FAILED)|: error: |runtime error:", line)]
+    assert done.returncode == 0, "\n".join(first + [said])
     assert "[  PASSED  ]" in done.stderr + done.stdout
 
 
