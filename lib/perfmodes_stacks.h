@@ -170,6 +170,7 @@ struct pm_symbols_opts {
 	const char *debug_root;		/* NULL: /usr/lib/debug; several with ":" between */
 	const char *kallsyms;		/* NULL: /proc/kallsyms */
 	const char *perf_cache;		/* of perf-buildid-cache(1); NULL: ~/.debug; "": none */
+	bool without_lines;		/* read no DWARF: pm_symbols_lines() tells nothing */
 };
 
 /* Files and their symbols. NULL: no memory. (0.1) */
@@ -187,7 +188,7 @@ enum pm_symbol_source {
 	PM_SYMBOL_HIDDEN	/* the kernel's, which kernel.kptr_restrict hides from us */
 };
 
-/* A name for an address. Texts live until the next call with the same symbols. (0.1) */
+/* A name for an address. Texts live until the next pm_symbols_find() with the same symbols. (0.1) */
 struct pm_symbol {
 	size_t size;			/* sizeof(struct pm_symbol) */
 	enum pm_symbol_source source;
@@ -208,6 +209,28 @@ struct pm_symbol {
  */
 int pm_symbols_find(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
 		    unsigned int frame, struct pm_symbol *ret);
+
+/*
+ * A function at an address: the one that is called there, or one that the compiler put into it
+ * (inlined). Texts live until the next pm_symbols_lines() with the same symbols. (0.1)
+ */
+struct pm_line {
+	size_t size;			/* sizeof(struct pm_line) */
+	const char *name;		/* NULL where the compiler wrote none */
+	const char *raw_name;		/* before demangling */
+	const char *file;		/* of the source, as the compiler knew it; NULL: not known */
+	unsigned int line;		/* in it, from 1: of the address, or of the call; 0: not known */
+};
+
+/*
+ * The functions at an address by the DWARF of its file, or of its debug file, innermost first; the
+ * last is the one that pm_symbols_find() names, which is called before, with the same arguments.
+ * ret[0].size is the size of each element. Returns how many there are, at most 64, of which the
+ * first `room` are in ret; 0 where there is no DWARF, or more than half of the symbols' memory would
+ * take; -EINVAL when a size is not set. (0.1)
+ */
+int pm_symbols_lines(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
+		     unsigned int frame, struct pm_line *ret, unsigned int room);
 
 /* ------------------------------------------------------------------------------ the worker */
 

@@ -14,7 +14,8 @@
 
 uint64_t cache_bytes(const struct cached *cached)
 {
-	return sizeof(*cached) + cached->table.room * sizeof(struct entry) + cached->strings;
+	return sizeof(*cached) + cached->table.room * sizeof(struct entry) + cached->strings +
+		cached->lines.bytes + cached->lines.known.bytes;
 }
 
 static void drop(struct pm_symbols *symbols, struct cached *gone)
@@ -25,6 +26,7 @@ static void drop(struct pm_symbols *symbols, struct cached *gone)
 		at = &(*at)->next;
 	*at = gone->next;
 	table_free(&gone->table);
+	lines_close(&gone->lines);
 	if (gone->debug.elf != NULL)
 		file_close(&gone->debug);
 	file_close(&gone->file);

@@ -5,6 +5,7 @@
 
 #include "../perfmodes_stacks.h"
 #include "file.h"
+#include "lines.h"
 #include "table.h"
 
 struct cached {
@@ -15,6 +16,7 @@ struct cached {
 	struct file file;
 	struct table table;		/* symbols, read when first asked for; names in the files */
 	struct file debug;		/* where symbols were found besides, elf NULL: nowhere */
+	struct lines lines;		/* read when first asked for */
 	uint64_t strings;		/* bytes that the symbols of both files keep in memory */
 	bool looked;			/* for symbols */
 	char *name;			/* for people: the path it was opened by */

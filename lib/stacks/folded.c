@@ -7,6 +7,7 @@
 
 #include "../perfmodes_stacks.h"
 #include "bag.h"
+#include "lines.h"
 #include "sink.h"
 
 #define MEMORY_DEFAULT ((uint64_t)16 << 20)
@@ -87,6 +88,20 @@ static void put_unnamed(struct pm_folded *folded, const struct pm_symbol *symbol
 		put(folded, "]");
 }
 
+/* The last line is the function itself. */
+static void put_inlined(struct pm_folded *folded, struct pm_symbols *symbols,
+			struct pm_unwinder *unwinder, uint64_t address, unsigned int frame)
+{
+	struct pm_line lines[LINES_DEPTH_MAX] = { { .size = sizeof(lines[0]) } };
+	const int count = pm_symbols_lines(symbols, unwinder, address, frame, lines,
+					   LINES_DEPTH_MAX);
+
+	for (int i = count - 1; i-- > 0;) {
+		next(folded);
+		put(folded, lines[i].name != NULL ? lines[i].name : "[inlined]");
+	}
+}
+
 static void put_frame(struct pm_folded *folded, struct pm_symbols *symbols,
 		      struct pm_unwinder *unwinder, uint64_t address, unsigned int frame)
 {
@@ -101,6 +116,8 @@ static void put_frame(struct pm_folded *folded, struct pm_symbols *symbols,
 	put(folded, symbol.name);
 	if (frame & PM_FRAME_KERNEL)
 		put(folded, "_[k]");
+	else
+		put_inlined(folded, symbols, unwinder, address, frame);
 }
 
 static void flush(struct pm_folded *folded)

@@ -13,6 +13,7 @@
 #include "../perfmodes_stacks.h"
 #include "../wire/packet.h"
 #include "bag.h"
+#include "lines.h"
 #include "sink.h"
 
 #define MEMORY_DEFAULT ((uint64_t)32 << 20)
@@ -28,7 +29,7 @@ enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
 enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE,
        MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1 };
+enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 struct pm_pprof {
@@ -127,17 +128,20 @@ static uint64_t mapping(struct pm_pprof *pprof, const struct pm_symbol *symbol)
 	return *number;
 }
 
-static uint64_t function(struct pm_pprof *pprof, const struct pm_symbol *symbol)
+/* Functions of one name in two files, or from two sources, are two. */
+static uint64_t function(struct pm_pprof *pprof, const struct pm_symbol *symbol,
+			 const struct pm_line *line)
 {
-	uint64_t name, raw, file, *number;
+	uint64_t name, raw, module, source, *number;
 
-	if (symbol->name == NULL)
+	if (line->name == NULL)
 		return 0;
-	name = string(pprof, symbol->name);
-	raw = string(pprof, symbol->raw_name);
-	file = string(pprof, symbol->module);
-	number = bag_take(&pprof->functions, (uint64_t[3]){ name, raw, file },
-			  3 * sizeof(uint64_t));
+	name = string(pprof, line->name);
+	raw = string(pprof, line->raw_name);
+	module = string(pprof, symbol->module);
+	source = string(pprof, line->file);
+	number = bag_take(&pprof->functions, (uint64_t[4]){ name, raw, module, source },
+			  4 * sizeof(uint64_t));
 	if (number == NULL || *number != 0)
 		return number != NULL ? *number : 0;
 	*number = ++pprof->function_count;
@@ -145,19 +149,25 @@ static uint64_t function(struct pm_pprof *pprof, const struct pm_symbol *symbol)
 	put_number(&pprof->inner, FUNCTION_ID, *number);
 	put_number(&pprof->inner, FUNCTION_NAME, name);
 	put_number(&pprof->inner, FUNCTION_SYSTEM_NAME, raw);
+	put_number(&pprof->inner, FUNCTION_FILE, source);
 	emit(pprof, PROFILE_FUNCTION);
 	return *number;
 }
 
-/* Addresses are the file's, so that those of two processes are one; without a file, as they are. */
-static uint64_t location(struct pm_pprof *pprof, const struct pm_symbol *symbol, uint64_t address)
+/*
+ * Addresses are the file's, so that those of two processes are one; without a file, as they are.
+ * The lines are innermost first, as the format has them; the last is the function of the symbol.
+ */
+static uint64_t location(struct pm_pprof *pprof, const struct pm_symbol *symbol, uint64_t address,
+			 const struct pm_line *lines, unsigned int count)
 {
 	const uint64_t where = symbol->file_address ? symbol->file_address : address;
 	const uint64_t map = mapping(pprof, symbol);
-	const uint64_t named = function(pprof, symbol);
-	uint64_t *number;
+	uint64_t functions[LINES_DEPTH_MAX], *number;
 
-	number = bag_take(&pprof->locations, (uint64_t[3]){ map, named, where },
+	for (unsigned int i = 0; i < count; i++)
+		functions[i] = function(pprof, symbol, &lines[i]);
+	number = bag_take(&pprof->locations, (uint64_t[3]){ map, functions[count - 1], where },
 			  3 * sizeof(uint64_t));
 	if (number == NULL || *number != 0)
 		return number != NULL ? *number : 0;
@@ -166,12 +176,31 @@ static uint64_t location(struct pm_pprof *pprof, const struct pm_symbol *symbol,
 	put_number(&pprof->inner, LOCATION_ID, *number);
 	put_number(&pprof->inner, LOCATION_MAPPING, map);
 	put_number(&pprof->inner, LOCATION_ADDRESS, where & INT64_MAX);
-	begin(&pprof->line);
-	put_number(&pprof->line, LINE_FUNCTION, named);
-	if (named != 0)
-		put_message(&pprof->inner, LOCATION_LINE, &pprof->line);
+	for (unsigned int i = 0; i < count; i++) {
+		begin(&pprof->line);
+		put_number(&pprof->line, LINE_FUNCTION, functions[i]);
+		put_number(&pprof->line, LINE_NUMBER, lines[i].line);
+		if (functions[i] != 0)
+			put_message(&pprof->inner, LOCATION_LINE, &pprof->line);
+	}
 	emit(pprof, PROFILE_LOCATION);
 	return *number;
+}
+
+static uint64_t locate(struct pm_pprof *pprof, struct pm_symbols *symbols,
+		       struct pm_unwinder *unwinder, uint64_t address, unsigned int frame)
+{
+	struct pm_symbol symbol = { .size = sizeof(symbol), .module = "[unknown]" };
+	struct pm_line lines[LINES_DEPTH_MAX] = { { .size = sizeof(lines[0]) } };
+	int count;
+
+	(void)pm_symbols_find(symbols, unwinder, address, frame, &symbol);
+	count = pm_symbols_lines(symbols, unwinder, address, frame, lines, LINES_DEPTH_MAX);
+	if (count <= 0)
+		count = 1;
+	lines[count - 1].name = symbol.name;
+	lines[count - 1].raw_name = symbol.raw_name;
+	return location(pprof, &symbol, address, lines, (unsigned int)count);
 }
 
 /* ------------------------------------------------------------------------------------- samples */
@@ -242,11 +271,8 @@ int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *sy
 	if (stack->end != PM_END_COMPLETE && stack->end != PM_END_UNTOLD)
 		head->end = string(pprof, pm_stack_end_text(stack->end));
 	for (size_t i = 0; i < count; i++) {
-		struct pm_symbol symbol = { .size = sizeof(symbol), .module = "[unknown]" };
-
-		(void)pm_symbols_find(symbols, unwinder, stack->addresses[i], stack->frames[i],
-				      &symbol);
-		locations[head->count] = location(pprof, &symbol, stack->addresses[i]);
+		locations[head->count] = locate(pprof, symbols, unwinder, stack->addresses[i],
+						stack->frames[i]);
 		head->count += locations[head->count] != 0;
 	}
 	weight = bag_take(&pprof->stacks, key, sizeof(*head) + head->count * sizeof(uint64_t));

@@ -40,6 +40,7 @@ struct pm_symbols *pm_symbols_create(const struct pm_symbols_opts *opts)
 	symbols->limit = all.memory ? all.memory : MEMORY_DEFAULT;
 	symbols->mangled = all.mangled;
 	symbols->debuginfod = all.debuginfod;
+	symbols->without_lines = all.without_lines;
 	symbols->debug_root = strdup(all.debug_root ? all.debug_root : "/usr/lib/debug");
 	symbols->perf_cache = cache_of(all.perf_cache);
 	symbols->kallsyms = strdup(all.kallsyms ? all.kallsyms : "/proc/kallsyms");
@@ -281,4 +282,51 @@ int pm_symbols_find(struct pm_symbols *symbols, struct pm_unwinder *unwinder, ui
 		find_user(symbols, unwinder, address, &all);
 	memcpy(ret, &all, all.size);
 	return 0;
+}
+
+/* ------------------------------------------------------------------------------------- lines */
+
+/* Of the file itself; of its debug file where there is none in it. Half of the memory at most. */
+static const struct chain_lines *lines_of(struct pm_symbols *symbols, struct cached *cached,
+					  uint64_t address)
+{
+	const uint64_t limit = symbols->limit / 2;
+
+	if (!cached->lines.looked) {
+		lines_open(&cached->lines, cached->file.elf, limit);
+		if (cached->lines.dwarf == NULL && cached->debug.elf != NULL)
+			lines_open(&cached->lines, cached->debug.elf, limit);
+		cache_trim(symbols);
+	}
+	return lines_find(&cached->lines, address, symbols->mangled);
+}
+
+int pm_symbols_lines(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
+		     unsigned int frame, struct pm_line *ret, unsigned int room)
+{
+	const size_t each = room > 0 ? ret[0].size : sizeof(*ret);
+	const struct chain_lines *chain = NULL;
+	const struct module *module;
+
+	if (each == 0 || (unwinder != NULL && unwinder->symbols != symbols))
+		return -EINVAL;
+	if (frame & PM_FRAME_CALLER)
+		address--;
+	if (unwinder == NULL || symbols->without_lines ||
+	    frame & (PM_FRAME_KERNEL | PM_FRAME_GUEST | PM_FRAME_HYPERVISOR))
+		return 0;
+	module = unwinder_module(unwinder, address);
+	if (module != NULL && module->cached->looked)
+		chain = lines_of(symbols, module->cached, address - module->bias);
+	for (size_t i = 0; chain != NULL && i < chain->count && i < room; i++) {
+		const struct chain_line *line = &chain->list[i];
+		const struct pm_line all = {
+			.size = each < sizeof(all) ? each : sizeof(all),
+			.name = line->demangled != NULL ? line->demangled : line->name,
+			.raw_name = line->name, .file = line->file, .line = line->line,
+		};
+
+		memcpy((char *)ret + i * each, &all, all.size);
+	}
+	return chain != NULL ? (int)chain->count : 0;
 }

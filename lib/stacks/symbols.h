@@ -17,7 +17,7 @@ struct kernel {
 
 struct pm_symbols {
 	uint64_t limit;			/* bytes */
-	bool mangled, debuginfod;
+	bool mangled, debuginfod, without_lines;
 	char *debug_root, *perf_cache, *kallsyms;	/* the first: folders, ":" between */
 	struct cached *files;
 	uint64_t clock;			/* counts lookups, for the oldest */

@@ -21,7 +21,7 @@ static const struct option options[] = {
 	{ "period", required_argument, NULL, 'c' }, { "event", required_argument, NULL, 'e' },
 	{ "stacks", required_argument, NULL, 'g' }, { "kernel", no_argument, NULL, 'k' },
 	{ "seconds", required_argument, NULL, 'd' }, { "output", required_argument, NULL, 'o' },
-	{ "debuginfod", no_argument, NULL, 'B' },
+	{ "debuginfod", no_argument, NULL, 'B' }, { "no-inline", no_argument, NULL, 'I' },
 	{ "quiet", no_argument, NULL, 'q' }, { "print", no_argument, NULL, 'P' },
 	{ "check", no_argument, NULL, 'C' }, { "duration", required_argument, NULL, 'D' },
 	{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
@@ -177,6 +177,7 @@ static bool take(struct reader *reader, int option, const char *text)
 	case 'e': line->event = text; return true;
 	case 'k': line->kernel = true; return true;
 	case 'B': line->debuginfod = true; return true;
+	case 'I': line->no_inline = true; return true;
 	case 'q': line->quiet = true; return true;
 	case 'P': line->print = true; return true;
 	case 'C': line->check = true; return true;
@@ -312,6 +313,10 @@ char *command_line_json(const struct command_line *line, pid_t pid)
 	if (line->debuginfod) {
 		text(gen, "debuginfod");
 		(void)yajl_gen_bool(gen, 1);
+	}
+	if (line->no_inline) {
+		text(gen, "inlined");
+		(void)yajl_gen_bool(gen, 0);
 	}
 	(void)yajl_gen_map_close(gen);
 	copy = yajl_gen_get_buf(gen, &made, &size) == yajl_gen_status_ok ?

@@ -13,7 +13,7 @@
 struct command_line {
 	const char *config;		/* a file; NULL: options tell all */
 	char **command;			/* to be run and watched, ends with NULL; NULL: none */
-	bool check, print, quiet, debuginfod, help, version;
+	bool check, print, quiet, debuginfod, no_inline, help, version;
 	long duration_ms;		/* -1: not told */
 	/* What the options are about: texts of argv, NULL where nothing was told. */
 	const char *targets[TARGETS];	/* as of a configuration: "pid:42" */

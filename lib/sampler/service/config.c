@@ -94,6 +94,7 @@ static const struct key keys[] = {
 	{ "cpu_percent", NUMBER, AT(cpu_percent), 1, 100000, 0, 0, NULL },
 	{ "window_ms", NUMBER, AT(window_ms), 10, 600000, 1000, 0, NULL },
 	{ "debuginfod", BOOLEAN, AT(debuginfod), 0, 0, 0, 0, NULL },
+	{ "inlined", BOOLEAN, AT(inlined), 0, 0, 1, 0, NULL },
 	{ NULL, NUMBER, 0, 0, 0, 0, 0, NULL },
 };
 #undef AT

@@ -48,6 +48,7 @@ struct config {
 	int64_t queue_records, queue_bytes;
 	int64_t memory_bytes, cpu_percent, window_ms;	/* guardrails; 0: none */
 	bool debuginfod;	/* the servers of $DEBUGINFOD_URLS are asked for symbols */
+	bool inlined;		/* functions that the compiler put into others, by DWARF */
 };
 
 /*

@@ -40,6 +40,7 @@ static const char usage[] =
 "  -o, --output FILE    .svg, .folded, .pb.gz, .pftrace or .txt; - is folded stacks on\n"
 "                       standard output\n"
 "      --debuginfod     symbols from the servers of $DEBUGINFOD_URLS, which may take long\n"
+"      --no-inline      functions that the compiler put into others are not told apart\n"
 "  -q, --quiet          no table of functions at the end\n"
 "      --print          print the configuration that the options stand for; watch nothing\n"
 "\n"

@@ -141,25 +141,51 @@ static const char *keep(struct outputs *outputs, size_t *used, const char *text)
 	return copy;
 }
 
+/* What the compiler put into the function, innermost first, are frames of their own. */
+static size_t name_inlined(struct outputs *outputs, struct pm_unwinder *unwinder, uint64_t address,
+			   unsigned int how, struct pm_perfetto_frame *frames, size_t room,
+			   size_t *used)
+{
+	struct pm_line lines[64] = { { .size = sizeof(lines[0]) } };
+	const int count = pm_symbols_lines(outputs->symbols, unwinder, address, how, lines, 64);
+	size_t named = 0;
+
+	for (; (int)named < count - 1 && named < room; named++)
+		frames[named] = (struct pm_perfetto_frame){
+			.size = sizeof(*frames), .address = address,
+			.function = keep(outputs, used, lines[named].name),
+		};
+	return named;
+}
+
 /* Names live until the next one is looked up: they are copied. */
 static size_t name_frames(struct outputs *outputs, struct pm_unwinder *unwinder,
 			  const struct pm_stack *stack)
 {
-	size_t count = stack->count < FRAMES ? stack->count : FRAMES, used = 0;
+	size_t count = 0, used = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		struct pm_perfetto_frame *frame = &outputs->frames[i];
+	for (size_t i = 0; i < stack->count && count < FRAMES; i++) {
+		struct pm_perfetto_frame *frames = &outputs->frames[count], *frame;
 		struct pm_symbol symbol = { .size = sizeof(symbol) };
+		const int err = pm_symbols_find(outputs->symbols, unwinder, stack->addresses[i],
+						stack->frames[i], &symbol);
 
+		if (err == 0)
+			count += name_inlined(outputs, unwinder, stack->addresses[i],
+					      stack->frames[i], frames, FRAMES - 1 - count, &used);
+		frame = &outputs->frames[count++];
 		*frame = (struct pm_perfetto_frame){ .size = sizeof(*frame),
 						     .address = stack->addresses[i] };
-		if (pm_symbols_find(outputs->symbols, unwinder, stack->addresses[i],
-				    stack->frames[i], &symbol) < 0)
+		if (err < 0)
 			continue;
 		frame->function = keep(outputs, &used, symbol.name);
 		frame->module = keep(outputs, &used, symbol.module);
 		if (symbol.file_address != 0)
 			frame->address = symbol.file_address;
+		for (; frames < frame; frames++) {
+			frames->module = frame->module;
+			frames->address = frame->address;
+		}
 	}
 	return count;
 }

@@ -288,6 +288,7 @@ static int open_all(struct service *service)
 	};
 	const struct pm_symbols_opts names = {
 		.size = sizeof(names), .debuginfod = service->config.debuginfod,
+		.without_lines = !service->config.inlined,
 	};
 	int err = report_open(&service->report, service->config.report);
 

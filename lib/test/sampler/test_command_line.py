@@ -246,12 +246,13 @@ def test_a_command_is_not_run_where_nothing_watches_it(tmp_path: Path) -> None:
 def test_options_are_a_configuration(tmp_path: Path) -> None:
     """What --print says is what a service may be given."""
     made = sampler("--print", "-p", "1,22", "-n", 'a"b*', "-F", 49, "-g", "fp", "-k", "-d", 1.5, "-o", "x.svg",
-                   "--debuginfod")
+                   "--debuginfod", "--no-inline")
     config = json.loads(made.stdout)
     (source,) = config["sources"]
     assert made.returncode == 0 and source["targets"] == ["pid:1", "pid:22", 'cmd:a"b*']
     assert (source["frequency"], source["stacks"], source["kernel"], config["duration_ms"]) == (49, "frames", True, 1500)
-    assert config["debuginfod"] is True and config["outputs"][0] == {"format": "svg", "path": "x.svg"}
+    assert config["debuginfod"] is True and config["inlined"] is False
+    assert config["outputs"][0] == {"format": "svg", "path": "x.svg"}
     path = tmp_path / "config.json"
     path.write_text(made.stdout, encoding="utf-8")
     assert sampler("--check", path).returncode == 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file that a target has mapped, with every byte chosen by the target: it is opened, unwound from
- * and searched for names. The first 8 bytes say where in it the program counter stands.
+ * and searched for names and lines. The first 8 bytes say where in it the program counter stands.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -23,6 +23,20 @@ const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libelf.so\n";
+}
+
+static void read_lines(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
+		       unsigned int frame)
+{
+	struct pm_line lines[8] = { { .size = sizeof(lines[0]) } };
+	const int count = pm_symbols_lines(symbols, unwinder, address, frame, lines, 8);
+
+	if (count < 0)
+		abort();
+	for (int i = 0; i < count && i < 8; i++)
+		if ((lines[i].name != NULL && strlen(lines[i].name) > SIZE) ||
+		    (lines[i].file != NULL && strlen(lines[i].file) > SIZE))
+			abort();
 }
 
 static void unwind(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t pc)
@@ -47,6 +61,7 @@ static void unwind(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uin
 		if (pm_symbols_find(symbols, unwinder, stack.addresses[i], stack.frames[i],
 				    &symbol) < 0)
 			abort();
+		read_lines(symbols, unwinder, stack.addresses[i], stack.frames[i]);
 	}
 }
 
