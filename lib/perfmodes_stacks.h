@@ -103,7 +103,8 @@ struct pm_unwinder_opts {
 	size_t size;			/* sizeof(struct pm_unwinder_opts) */
 	bool descriptors;		/* take maps_fd and mem_fd instead of opening /proc/PID */
 	int maps_fd, mem_fd;		/* of /proc/PID; owned by the unwinder from then on, also
-					 * when the call fails; mem_fd may be -1 */
+					 * when the call fails; mem_fd may be -1, and maps_fd where
+					 * pm_unwinder_map() tells all, as of a process that ended */
 	unsigned int frames;		/* limit of frames a stack; 0: 512, at most 8192 */
 	uint64_t time_limit;		/* ns of CPU time for a stack; 0: 100 ms */
 	struct pm_symbols *symbols;	/* files are shared through it; NULL: a private one. It has

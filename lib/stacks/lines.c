@@ -115,35 +115,48 @@ static uint64_t bytes_of(Elf *elf)
 	return any ? bytes : 0;
 }
 
-/* The line program of a unit is no longer than it may be: its length is in front of it. */
-static bool has_lines(Dwarf *dwarf, Dwarf_Die *unit)
+static const Elf_Data *find_section(Elf *elf, const char *wanted)
 {
-	Elf *elf = dwarf_getelf(dwarf);
 	Elf_Scn *section = NULL;
-	Dwarf_Attribute attribute;
-	Dwarf_Word offset;
 	size_t strings;
 
-	if (dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attribute), &offset) != 0 ||
-	    elf_getshdrstrndx(elf, &strings) != 0)
-		return false;
+	if (elf_getshdrstrndx(elf, &strings) != 0)
+		return NULL;
 	while ((section = elf_nextscn(elf, section)) != NULL) {
 		GElf_Shdr head;
 		const char *name = gelf_getshdr(section, &head) != NULL ?
 			elf_strptr(elf, strings, head.sh_name) : NULL;
-		const Elf_Data *data;
-		uint32_t length;
+		const Elf_Data *data = name != NULL && strcmp(name, wanted) == 0 ?
+			elf_getdata(section, NULL) : NULL;
 
-		if (name == NULL || strcmp(name, ".debug_line") != 0)
-			continue;
-		data = elf_getdata(section, NULL);	/* which libdw has decompressed */
-		if (data == NULL || data->d_buf == NULL || data->d_size < sizeof(length) ||
-		    offset > data->d_size - sizeof(length))
-			return false;
-		memcpy(&length, (const char *)data->d_buf + offset, sizeof(length));
-		return length <= ROWS_MAX;
+		if (data != NULL && data->d_buf != NULL && data->d_size > 0)
+			return data;
 	}
-	return false;
+	return NULL;
+}
+
+/* libdw 0.188 reads on behind the last string where nothing ends it. */
+static bool ends(Elf *elf, const char *name)
+{
+	const Elf_Data *data = find_section(elf, name);
+
+	return data == NULL || ((const char *)data->d_buf)[data->d_size - 1] == '\0';
+}
+
+/* The line program of a unit is no longer than it may be: its length is in front of it. */
+static bool has_lines(Dwarf *dwarf, Dwarf_Die *unit)
+{
+	const Elf_Data *data = find_section(dwarf_getelf(dwarf), ".debug_line");
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+	uint32_t length;
+
+	if (data == NULL || data->d_size < sizeof(length) ||
+	    dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attribute), &offset) != 0 ||
+	    offset > data->d_size - sizeof(length))
+		return false;
+	memcpy(&length, (const char *)data->d_buf + offset, sizeof(length));
+	return length <= ROWS_MAX;
 }
 
 static bool add_unit(struct lines *lines, Dwarf_Die *die)
@@ -180,6 +193,8 @@ void lines_open(struct lines *lines, Elf *elf, uint64_t limit)
 	if (lines->dwarf == NULL)
 		return;
 	lines->bytes = bytes;
+	if (!ends(elf, ".debug_str") || !ends(elf, ".debug_line_str"))
+		return;
 	while (dwarf_get_units(lines->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
 		if (dwarf_tag(&die) == DW_TAG_compile_unit && !add_unit(lines, &die))
 			break;

@@ -280,6 +280,8 @@ int pm_symbols_find(struct pm_symbols *symbols, struct pm_unwinder *unwinder, ui
 		find_kernel(symbols, address, &all);
 	else if (!(frame & (PM_FRAME_GUEST | PM_FRAME_HYPERVISOR)) && unwinder != NULL)
 		find_user(symbols, unwinder, address, &all);
+	else if (!(frame & (PM_FRAME_GUEST | PM_FRAME_HYPERVISOR)))
+		all.module = "[no maps]";
 	memcpy(ret, &all, all.size);
 	return 0;
 }

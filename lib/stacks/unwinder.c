@@ -47,7 +47,7 @@ int pm_unwinder_refresh(struct pm_unwinder *unwinder)
 {
 	const uint64_t begin = unwinder_now();
 	struct maps maps;
-	int err = maps_read(unwinder->maps_fd, &maps);
+	int err = unwinder->maps_fd < 0 ? -ESRCH : maps_read(unwinder->maps_fd, &maps);
 
 	unwinder->read_at = unwinder_now();
 	unwinder->read_took = unwinder->read_at - begin;
@@ -115,7 +115,8 @@ static int take_descriptors(struct pm_unwinder *unwinder, const struct pm_unwind
 	if (opts->descriptors) {
 		unwinder->maps_fd = opts->maps_fd;
 		unwinder->mem_fd = opts->mem_fd;
-		return opts->maps_fd < 0 ? -EINVAL : 0;
+		unwinder->gone = opts->maps_fd < 0;
+		return 0;
 	}
 	unwinder->maps_fd = open_proc(unwinder->pid, "maps");
 	if (unwinder->maps_fd < 0)
@@ -146,7 +147,7 @@ static int set_up(struct pm_unwinder *unwinder, const struct pm_unwinder_opts *o
 
 	if (err == 0)
 		err = regs_arch() == NULL ? -ENOTSUP : make_room(unwinder, opts);
-	if (err == 0)
+	if (err == 0 && !unwinder->gone)
 		err = pm_unwinder_refresh(unwinder);
 	if (err == 0)
 		err = unwinder_begin(unwinder);

@@ -8,11 +8,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "regs.h"
+
+#define ENTRY_BYTES 64		/* of code where a file is entered */
 
 /* -------------------------------------------------------------------------------- what it asks */
 
@@ -238,6 +241,21 @@ static enum pm_stack_end walk(struct pm_unwinder *unwinder)
 	return unwinder->end == PM_END_NO_INFO ? PM_END_COMPLETE : unwinder->end;
 }
 
+/*
+ * Whether the outermost frame is where its file is entered. The dynamic linker's entry has no
+ * unwind information that says so: the kernel has left no return address there.
+ */
+static bool is_entered(struct pm_unwinder *unwinder)
+{
+	const uint64_t pc = unwinder->count > unwinder->first ?
+		unwinder->addresses[unwinder->count - 1] : 0;
+	const struct module *module = pc != 0 ? unwinder_module(unwinder, pc) : NULL;
+	GElf_Ehdr head;
+
+	return module != NULL && gelf_getehdr(module->cached->file.elf, &head) != NULL &&
+		head.e_entry != 0 && pc - module->bias - head.e_entry < ENTRY_BYTES;
+}
+
 /* Code where nothing was mapped: the maps are read again, which is not done within a walk. */
 enum pm_stack_end unwinder_walk(struct pm_unwinder *unwinder)
 {
@@ -250,5 +268,7 @@ enum pm_stack_end unwinder_walk(struct pm_unwinder *unwinder)
 	end = walk(unwinder);
 	if (end == PM_END_NO_MAPPING && unwinder_reread(unwinder))
 		end = walk(unwinder);
+	if (end != PM_END_COMPLETE && end != PM_END_FRAMES && is_entered(unwinder))
+		return PM_END_COMPLETE;
 	return end == PM_END_NO_MAPPING && unwinder->gone ? PM_END_GONE : end;
 }

@@ -12,7 +12,7 @@
 #include <yajl/yajl_gen.h>
 
 #define FREQUENCY 99
-#define READ_MS 20		/* a process that lives shorter has no stacks */
+#define READ_MS 20		/* a child that lives shorter is unwound without its memory */
 
 static const struct option options[] = {
 	{ "pid", required_argument, NULL, 'p' }, { "all", no_argument, NULL, 'a' },

@@ -172,8 +172,25 @@ static void make_room(struct service *service)
 		oldest->state = PROC_INITIAL;
 }
 
+/* Of one that has ended side-band tells enough for its samples. */
+static bool recall(struct source *source, struct proc *proc)
+{
+	struct service *service = source->service;
+
+	if (service->unwinders >= (size_t)service->config.unwinders)
+		make_room(service);
+	proc->unwinder = mapped_unwinder(source, proc);
+	if (!proc->unwinder)
+		return false;
+	service->unwinders++;
+	proc->state = PROC_RESOLVED;
+	return true;
+}
+
 static void refuse(struct source *source, struct proc *proc, enum proc_state state, int error)
 {
+	if (state == PROC_GONE && recall(source, proc))
+		return;
 	proc->state = state;
 	proc->error = error;
 	report_process(&source->service->report, source->config->name, proc->pid, proc->comm,
@@ -250,7 +267,7 @@ static void ask(struct source *source, struct proc *proc)
 	int err;
 
 	if (proc->ended) {
-		proc->state = PROC_GONE;
+		refuse(source, proc, PROC_GONE, ESRCH);
 		return;
 	}
 	proc->state = PROC_RESOLVING;
@@ -269,6 +286,8 @@ void proc_sample(struct source *source, struct proc *proc, struct note *note,
 	}
 	if (proc->state == PROC_INITIAL)
 		ask(source, proc);
+	if (proc->state == PROC_GONE && proc->mapped)	/* since it was found to be gone */
+		(void)recall(source, proc);
 	if (proc->state == PROC_RESOLVED) {
 		send_sample(source, proc->unwinder, note, sample);
 	} else if (proc->state == PROC_RESOLVING) {
@@ -289,10 +308,12 @@ void proc_exec(struct source *source, struct proc *proc)
 
 	if (proc->state == PROC_RESOLVING) {
 		(void)pm_descriptors_cancel(service->descriptors, proc->pid);
-		proc->state = PROC_GONE;	/* the program that was asked about */
+		refuse(source, proc, PROC_GONE, ESRCH);	/* the program that was asked about */
 		release(source, proc, false);
 	}
 	forget(source, proc);
+	mapped_free(source, proc);
+	proc->born = false;
 	proc->execs++;
 	proc->told = false;
 	proc->state = PROC_INITIAL;
@@ -307,6 +328,7 @@ void proc_end(struct source *source, struct proc *proc)
 		release(source, proc, false);
 	}
 	forget(source, proc);
+	mapped_free(source, proc);
 	if (proc->state == PROC_RESOLVED)
 		return;
 	if (proc->state == PROC_INITIAL && proc->samples > 0)
@@ -336,5 +358,6 @@ void procs_close(struct source *source, bool purge)
 		}
 		release(source, proc, purge);
 		forget(source, proc);
+		mapped_free(source, proc);
 	}
 }

@@ -51,6 +51,11 @@ struct proc {
 	struct pm_unwinder *unwinder;
 	uint64_t used;			/* the time of its last sample */
 	struct held *first, **last;
+	int parent;
+	bool born;			/* by a fork that was told, and has run no program since */
+	uint64_t begun;			/* when its program began, of the records' clock; 0: before */
+	struct mapped *mapped, **mapped_last;	/* since then */
+	size_t mapped_count;
 	uint64_t samples, skipped;	/* all; those without a stack that should have one */
 	char comm[16];
 };
@@ -111,6 +116,7 @@ struct service {
 	uint64_t since;			/* when the first source had started; 0: none has */
 	size_t unwinders;		/* open */
 	uint64_t held_bytes;		/* of samples that wait */
+	uint64_t mapped_bytes;		/* of what processes have mapped */
 	uint64_t purged;		/* samples, by the worker's end */
 	_Atomic uint64_t notes_queued;	/* notes that are no samples, in the worker's queue */
 	uint64_t processes_unknown;	/* beyond the limit of processes */
@@ -143,6 +149,15 @@ size_t procs_waiting(const struct source *source);
 
 /* Gives up waiting, forgets all unwinders. `purge`: samples that wait are thrown away. */
 void procs_close(struct source *source, bool purge);
+
+/* -------------------------------------------------------------- what they have mapped: mapped.c */
+
+/* Its unwinder is told of an executable mapping, which is kept besides as long as there is room. */
+void mapped_add(struct source *source, struct proc *proc, const struct pm_side *side);
+void mapped_free(struct source *source, struct proc *proc);
+
+/* An unwinder of a process that has ended; NULL: nothing is known of its mappings. */
+struct pm_unwinder *mapped_unwinder(const struct source *source, const struct proc *proc);
 
 /* --------------------------------------------------------------------------- the queue: send.c */
 

@@ -46,10 +46,14 @@ static void on_process(void *context, const struct pm_process *process,
 	struct source *source = context;
 	struct proc *proc = proc_find(source, process->serial);
 
-	(void)time;
 	if (!proc)
 		return;
 	proc->pid = (int)process->pid;
+	proc->parent = (int)process->parent;
+	if (change == PM_PROCESS_BORN)
+		proc->born = true;
+	if (change == PM_PROCESS_BORN || change == PM_PROCESS_EXEC)
+		proc->begun = time;
 	memcpy(proc->comm, process->comm, sizeof(proc->comm));
 	if (change == PM_PROCESS_EXEC)
 		proc_exec(source, proc);
@@ -129,7 +133,14 @@ static void on_side(void *context, const struct pm_side *side)
 {
 	struct source *source = context;
 	struct note *note;
+	struct proc *proc;
 
+	if (side->kind == PM_SIDE_MMAP && side->process) {
+		proc = proc_find(source, side->process->serial);
+		if (proc)
+			mapped_add(source, proc, side);
+		return;
+	}
 	if (side->kind != PM_SIDE_COMM || !side->process || !side->process->watched)
 		return;
 	note = note_take(&source->service->notes, NOTE_THREAD);
@@ -183,7 +194,8 @@ static struct pm_sampler_opts options(const struct source *source)
 		.flags = PM_SAMPLER_NO_WAKEUP | PM_SAMPLER_USER_ONLY |
 			(config->children ? PM_SAMPLER_CHILDREN : 0) |
 			(source->service->broker > 0 ? PM_SAMPLER_BROKER : 0),
-		.want = wants(config), .side = PM_SIDE_COMM | PM_SIDE_TASK,
+		.want = wants(config), .side = PM_SIDE_COMM | PM_SIDE_TASK |
+			(config->stacks == STACKS_NONE ? 0 : PM_SIDE_MMAP),
 		.shard = (unsigned int)config->shard, .shards = (unsigned int)config->shards,
 		.first = (unsigned int)config->first,
 		.ring_pages = (unsigned int)config->ring_pages,

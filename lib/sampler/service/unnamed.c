@@ -95,7 +95,7 @@ static size_t gather(const struct lines *lines, struct unnamed *kinds)
 		if (kind.leaf.at == kind.comm.at || !is_unnamed(kind.leaf))
 			continue;
 		while (at < count && (!equal(kinds[at].leaf, kind.leaf) ||
-				      (is_made(kind.leaf) &&
+				      ((is_made(kind.leaf) || is(kind.leaf, "[no maps]")) &&
 				       !equal(kinds[at].comm, kind.comm))))
 			at++;
 		if (at == KINDS)
@@ -128,7 +128,10 @@ static void tell_made_code(FILE *file, struct text comm)
 static void tell(FILE *file, const struct unnamed *kind, double percent)
 {
 	fprintf(file, "%6.1f %% in ", percent);
-	if (is_made(kind->leaf))
+	if (is(kind->leaf, "[no maps]"))
+		fprintf(file, "%.*s, whose maps could not be read: it had ended, or is somebody "
+			"else's\n", (int)kind->comm.length, kind->comm.at);
+	else if (is_made(kind->leaf))
 		tell_made_code(file, kind->comm);
 	else if (is(kind->leaf, "[kernel]"))
 		fputs("the kernel, whose names it hides from you: run this as root, or set "

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import perfetto  # noqa: E402
-from service import (NOBODY, PERIOD, PROGRAM, TREE, Service, accounted,  # noqa: E402
+from service import (NOBODY, PERIOD, PROGRAM, TREE, WORKLOAD, Run, Service, accounted,  # noqa: E402
                      need_all, start)
 
 pytestmark = pytest.mark.xdist_group("sampler")  # a service sees the workload of another
@@ -144,6 +144,42 @@ def test_exec_in_the_middle(tmp_path: Path) -> None:
     summary = [line for line in run.all("summary of a process") if line["pid"] == workload.pid]
     assert len(summary) == 1 and summary[0]["execs"] >= 1
     accounted(run)
+
+
+def is_mostly_known(run: Run, pids: list[int]) -> None:
+    """Nine in ten of what those processes used are in the functions that used it."""
+    weights = {stack: weight for stack, weight in run.folded().items() if stack.startswith("workload;")}
+    known = sum(weight for stack, weight in weights.items() if KNOWN in stack)
+    assert known > 0.9 * sum(weights.values()) > 0, (weights, run.source())
+    assert [run.state(pid) for pid in pids] == ["resolved"] * len(pids)
+    accounted(run)
+
+
+AT_THE_END = {"read_ms": 60_000, "ring_pages": 2048, "stack_bytes": 1024}
+
+
+@pytest.mark.perf
+def test_processes_that_had_ended_when_they_were_read(tmp_path: Path) -> None:
+    """What they had mapped was told since their exec: rings are read once, when all of them are gone."""
+    service = Service(tmp_path, AT_THE_END).start()
+    workloads = [start("spin", "150") for _ in range(3)]
+    for workload in workloads:
+        workload.cpu_ns()
+    is_mostly_known(service.stop(), [workload.pid for workload in workloads])
+
+
+@pytest.mark.perf
+def test_a_child_that_had_ended_has_mapped_what_its_parent_has(tmp_path: Path) -> None:
+    need_all()
+    with subprocess.Popen([WORKLOAD, "fork", "300"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin and parent.stdout and parent.stdout.readline() == b"ready\n"
+        service = Service(tmp_path, AT_THE_END).start()
+        parent.stdin.write(b"!")
+        parent.stdin.flush()
+        assert parent.stdout.readline() == b"done\n"
+        run = service.stop()
+        (child,) = {line["pid"] for line in run.all("summary of a process") if line["comm"] == "workload"} - {parent.pid}
+        is_mostly_known(run, [child])
 
 
 @pytest.mark.perf

@@ -4,6 +4,8 @@
  *
  *   workload spin MS              burns MS of CPU time in known_outer() -> known_inner()
  *   workload reexec MS            half of it in before_exec(), the rest as "workload spin"
+ *   workload fork MS              when it is told to (a byte), a child does it; then waits for the end
+ *                                 of its input
  *   workload touch N              causes N page faults, in the same functions
  *   workload hidden MS SOCKET     as uid 65534 and not dumpable; willing to answer at SOCKET
  *   workload silent MS            the same, with a handler that does not answer
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,6 +88,23 @@ static int touch(long count)
 	return 0;
 }
 
+static int fork_one(long long ns)
+{
+	char byte;
+	pid_t child;
+
+	if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) != 1)
+		return 1;
+	child = fork();
+	if (child == 0) {
+		known_outer(cpu_ns() + ns);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child || write(STDOUT_FILENO, "done\n", 5) != 5)
+		return 1;
+	return read(STDIN_FILENO, &byte, 1) != 0;
+}
+
 static void keep_silent(int number)
 {
 	(void)number;
@@ -119,6 +139,8 @@ int main(int argc, char **argv)
 			return 1;
 		return touch(atol(argv[2]));
 	}
+	if (strcmp(mode, "fork") == 0)
+		return fork_one(ns);
 	if (strcmp(mode, "spin") != 0 && hide() != 0)
 		return perror("workload"), 1;
 	if (strcmp(mode, "hidden") == 0 && pm_willing_start(&willing) != 0)

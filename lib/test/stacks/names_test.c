@@ -212,7 +212,7 @@ static void folded_lines(void **state)
 	stack.weight = 40;
 	assert_int_equal(pm_folded_add(folded, "co;mm\n\xc2\x9b", symbols, NULL, &stack), 0);
 	assert_int_equal(pm_folded_destroy(folded), 0);
-	assert_string_equal(written(fd), "co:mm??;[truncated];[unknown];c_[k];a:b_[k] 42\n");
+	assert_string_equal(written(fd), "co:mm??;[truncated];[no maps];c_[k];a:b_[k] 42\n");
 	pm_symbols_destroy(symbols);
 	close(kernel);
 }
