@@ -4,8 +4,8 @@
  *
  *   workload spin MS              burns MS of CPU time in known_outer() -> known_inner()
  *   workload reexec MS            half of it in before_exec(), the rest as "workload spin"
- *   workload fork MS              when it is told to (a byte), a child does it; then waits for the end
- *                                 of its input
+ *   workload fork MS              told to by a byte, a child does it; then tells its number and
+ *                                 waits for the end of its input
  *   workload touch N              causes N page faults, in the same functions
  *   workload hidden MS SOCKET     as uid 65534 and not dumpable; willing to answer at SOCKET
  *   workload silent MS            the same, with a handler that does not answer
@@ -100,7 +100,7 @@ static int fork_one(long long ns)
 		known_outer(cpu_ns() + ns);
 		_exit(0);
 	}
-	if (child < 0 || waitpid(child, NULL, 0) != child || write(STDOUT_FILENO, "done\n", 5) != 5)
+	if (child < 0 || waitpid(child, NULL, 0) != child || dprintf(STDOUT_FILENO, "%d\n", child) < 0)
 		return 1;
 	return read(STDIN_FILENO, &byte, 1) != 0;
 }
