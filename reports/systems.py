@@ -60,12 +60,19 @@ def read(path: Path = TABLE) -> dict[str, System]:
     return {each.name: each for each in map(_entry, value["system"])}
 
 
+def _key(name: str) -> str:
+    """ubuntu-22.04, ubuntu2204 and the image ubuntu:22.04 are one name."""
+    return re.sub(r"[-._: ]", "", name.lower())
+
+
 def find(name: str) -> tuple[System, str] | None:
     """The system of a name, and the architecture that is asked for: NAME or NAME:ARCH. A release as uname(1) has
     it, or "6.8", stands for its series."""
-    plain, _, arch = name.partition(":")
-    found = {key.replace("-", ""): each for each in read().values() for key in (each.name, *each.also)}.get(
-        plain.lower().replace("-", ""))
+    known = {_key(key): each for each in read().values() for key in (each.name, *each.also)}
+    plain, _, arch = (name, "", "") if _key(name) in known else name.partition(":")
+    if _key(plain) not in known and ":" in arch:        # an image and an architecture: ubuntu:22.04:arm64
+        plain, _, arch = name.rpartition(":")
+    found = known.get(_key(plain))
     if found is None and (release := _RELEASE.fullmatch(plain)):
         found = System(release[1], f"a kernel of the series {release[2]}", (release[2],), "by its number")
     return (found, arch or found.arch) if found else None

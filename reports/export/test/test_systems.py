@@ -34,6 +34,9 @@ def test_a_series_is_answered_by_its_row_or_its_neighbours(series: str, arch: st
     ("debian-12:arm64", ("debian-12", "arm64")), ("android-13", ("android-13", "arm64")), ("debian-1", None),
     ("Rocky-9", ("rhel-9", "amd64")), ("almalinux10", ("rhel-10", "amd64")), ("6.8", ("6.8", "amd64")), ("v6.8:arm64", ("6.8", "arm64")),
     ("6.17.4-200.fc42.x86_64", ("6.17.4-200.fc42.x86_64", "amd64")), ("linux-5.15.0-91-generic", ("5.15.0-91-generic", "amd64")),
+    ("ubuntu2204", ("ubuntu-22.04", "amd64")), ("ubuntu:22.04", ("ubuntu-22.04", "amd64")), ("Jammy", ("ubuntu-22.04", "amd64")),
+    ("ubuntu:22.04:arm64", ("ubuntu-22.04", "arm64")), ("debian-12:s390x", ("debian-12", "s390x")),
+    ("el9", ("rhel-9", "amd64")), ("rocky_9", ("rhel-9", "amd64")), ("al2023", ("amazon-2023", "amd64")),
     ("6", None), ("6.x", None), ("amd64-6.99", None), ("6.8/../x", None)])
 def test_a_name_is_found_as_it_is_typed(name: str, found: tuple[str, str] | None) -> None:
     system = systems.find(name)
