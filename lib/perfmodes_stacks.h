@@ -103,8 +103,8 @@ struct pm_unwinder_opts {
 	size_t size;			/* sizeof(struct pm_unwinder_opts) */
 	bool descriptors;		/* take maps_fd and mem_fd instead of opening /proc/PID */
 	int maps_fd, mem_fd;		/* of /proc/PID; owned by the unwinder from then on, also
-					 * when the call fails; mem_fd may be -1, and maps_fd where
-					 * pm_unwinder_map() tells all, as of a process that ended */
+					 * when the call fails; mem_fd may be -1, maps_fd where
+					 * pm_unwinder_map() tells all: of a process that ended */
 	unsigned int frames;		/* limit of frames a stack; 0: 512, at most 8192 */
 	uint64_t time_limit;		/* ns of CPU time for a stack; 0: 100 ms */
 	struct pm_symbols *symbols;	/* files are shared through it; NULL: a private one. It has
@@ -189,7 +189,7 @@ enum pm_symbol_source {
 	PM_SYMBOL_HIDDEN	/* the kernel's, which kernel.kptr_restrict hides from us */
 };
 
-/* A name for an address. Texts live until the next pm_symbols_find() with the same symbols. (0.1) */
+/* A name for an address. Texts live until the symbols' next pm_symbols_find(). (0.1) */
 struct pm_symbol {
 	size_t size;			/* sizeof(struct pm_symbol) */
 	enum pm_symbol_source source;
@@ -213,22 +213,22 @@ int pm_symbols_find(struct pm_symbols *symbols, struct pm_unwinder *unwinder, ui
 
 /*
  * A function at an address: the one that is called there, or one that the compiler put into it
- * (inlined). Texts live until the next pm_symbols_lines() with the same symbols. (0.1)
+ * (inlined). Texts live until the symbols' next pm_symbols_lines(). (0.1)
  */
 struct pm_line {
 	size_t size;			/* sizeof(struct pm_line) */
 	const char *name;		/* NULL where the compiler wrote none */
 	const char *raw_name;		/* before demangling */
-	const char *file;		/* of the source, as the compiler knew it; NULL: not known */
-	unsigned int line;		/* in it, from 1: of the address, or of the call; 0: not known */
+	const char *file;		/* of the source, as the compiler had it; NULL: not known */
+	unsigned int line;		/* from 1: of the address, or of the call; 0: not known */
 };
 
 /*
  * The functions at an address by the DWARF of its file, or of its debug file, innermost first; the
  * last is the one that pm_symbols_find() names, which is called before, with the same arguments.
  * ret[0].size is the size of each element. Returns how many there are, at most 64, of which the
- * first `room` are in ret; 0 where there is no DWARF, or more than half of the symbols' memory would
- * take; -EINVAL when a size is not set. (0.1)
+ * first `room` are in ret; 0 where there is no DWARF, or one that takes more than half of the
+ * symbols' memory; -EINVAL when a size is not set. (0.1)
  */
 int pm_symbols_lines(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,
 		     unsigned int frame, struct pm_line *ret, unsigned int room);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols.h"
+#include "demangle.h"
 
 static char *(*cxa_demangle)(const char *, char *, size_t *, int *);
 

@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols.h"
+#include "demangle.h"
+#include "file.h"
 
 #define UNITS_MAX ((size_t)1 << 20)
 #define SPANS_MAX ((size_t)8 << 20)
 #define SIBLINGS_MAX (4 << 20)		/* of a unit */
 #define NESTED_MAX 32			/* name spaces and types in one another */
 #define KNOWN_MAX 65536			/* addresses of a file */
-#define ROWS_MAX (1 << 20)		/* bytes of a unit's line program: 64 times that in memory */
+#define ROWS_MAX (1 << 20)		/* bytes of a line program: 64 times that in memory */
 
 /* --------------------------------------------------------------------------------------- spans */
 
@@ -166,7 +167,8 @@ static bool add_unit(struct lines *lines, Dwarf_Die *die)
 	if (count >= UNITS_MAX)
 		return false;
 	if ((count & (count - 1)) == 0) {	/* room for as many again */
-		struct unit *units = realloc(lines->units, (count ? 2 * count : 1) * sizeof(*units));
+		struct unit *units = realloc(lines->units,
+					     (count ? 2 * count : 1) * sizeof(*units));
 
 		if (units == NULL)
 			return false;
@@ -242,7 +244,7 @@ static void read_unit(struct lines *lines, struct unit *unit)
 
 /* --------------------------------------------------------------------------------- an address */
 
-/* As the linker knows it; functions of C have a plain name alone. NULL: none, or too long a one. */
+/* As the linker knows it; functions of C have a plain name alone. NULL: none, or one too long. */
 static const char *name_of(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;

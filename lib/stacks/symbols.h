@@ -4,9 +4,8 @@
 #define PM_STACKS_SYMBOLS_H
 
 #include "cache.h"
+#include "demangle.h"
 #include "table.h"
-
-#define NAME_MAX_BYTES 4096		/* a longer one is cut */
 
 /* Names of the kernel. */
 struct kernel {
@@ -39,9 +38,6 @@ uint64_t cache_bytes(const struct cached *cached);
 /* Reads kallsyms at the first call. The entry's name is "name" or "name\t[module]". */
 const struct entry *kernel_find(struct pm_symbols *symbols, uint64_t address);
 void kernel_free(struct kernel *kernel);
-
-/* A demangled copy for free(), or NULL when it is no mangled name or nothing can demangle it. */
-char *demangle(const char *name);
 
 /*
  * A file of debug symbols for this one, if the place of this number has one: its descriptor, or an

@@ -53,7 +53,7 @@ struct proc {
 	struct held *first, **last;
 	int parent;
 	bool born;			/* by a fork that was told, and has run no program since */
-	uint64_t begun;			/* when its program began, of the records' clock; 0: before */
+	uint64_t begun;			/* its program, by the records' clock; 0: before */
 	struct mapped *mapped, **mapped_last;	/* since then */
 	size_t mapped_count;
 	uint64_t samples, skipped;	/* all; those without a stack that should have one */

@@ -97,6 +97,21 @@ static clockid_t clock_of(int tid)
 	return tid == 0 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
 }
 
+/*
+ * The clock has the CPU time that its threads used, and no more than has passed for each of them.
+ * CPU time is no upper bound: it leaves out what a host took away, and events do not.
+ */
+static void expect_clock(const struct pm_value *before, const struct pm_value *value, uint64_t used,
+			 uint64_t passed)
+{
+	const uint64_t counted = value->value - before->value;
+
+	if (counted + counted / 4 + MS < used || value->value > passed || value->running > passed)
+		fail_msg("counted %llu, running %llu, of %llu ns that passed; CPU time %llu",
+			 (unsigned long long)value->value, (unsigned long long)value->running,
+			 (unsigned long long)passed, (unsigned long long)used);
+}
+
 static void expect_shares(enum pm_strategy strategy, int tid, uint64_t period, bool may_refuse)
 {
 	struct pm_event_spec specs[] = {
@@ -115,7 +130,7 @@ static void expect_shares(enum pm_strategy strategy, int tid, uint64_t period, b
 	struct pm_diag diag = { .size = sizeof(diag) };
 	pthread_t threads[WORKERS];
 	struct pm_session *session;
-	uint64_t begun = 0, now = 0, passed, caused, clock[2], did, counted;
+	uint64_t begun = 0, now = 0, caused, clock[2], did;
 	int err;
 
 	if (plan == NULL)
@@ -144,19 +159,10 @@ static void expect_shares(enum pm_strategy strategy, int tid, uint64_t period, b
 	if (caused < FAULTS * makers || (tid != PM_SYSTEM && caused > did))
 		fail_msg("%s: %llu faults of %llu", pm_strategy_name(strategy),
 			 (unsigned long long)caused, (unsigned long long)did);
-	/*
-	 * The clock has what its threads used, and no more than has passed for each of them: a clock
-	 * of CPU time is no upper bound, for it leaves out what a host took away, and events do not.
-	 */
 	assert_int_equal(pm_clock_ns(CLOCK_MONOTONIC, &now), 0);
-	passed = (now - begun + (now - begun) / 16) * makers;
-	counted = values[1].value - before[1].value;
-	if (count > 1 && (counted + counted / 4 + MS < clock[1] - clock[0] ||
-			  values[1].value > passed || values[1].running > passed))
-		fail_msg("%s: counted %llu, running %llu, of %llu ns that passed; CPU time %llu",
-			 pm_strategy_name(strategy), (unsigned long long)values[1].value,
-			 (unsigned long long)values[1].running, (unsigned long long)passed,
-			 (unsigned long long)(clock[1] - clock[0]));
+	if (count > 1)
+		expect_clock(&before[1], &values[1], clock[1] - clock[0],
+			     (now - begun + (now - begun) / 16) * makers);
 	expect_parts(session, count, values);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);

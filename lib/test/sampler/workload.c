@@ -100,7 +100,8 @@ static int fork_one(long long ns)
 		known_outer(cpu_ns() + ns);
 		_exit(0);
 	}
-	if (child < 0 || waitpid(child, NULL, 0) != child || dprintf(STDOUT_FILENO, "%d\n", child) < 0)
+	if (child < 0 || waitpid(child, NULL, 0) != child ||
+	    dprintf(STDOUT_FILENO, "%d\n", child) < 0)
 		return 1;
 	return read(STDIN_FILENO, &byte, 1) != 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines_of FILE: reads addresses of the file (hexadecimal, a line each) and prints for each what its
- * DWARF says, as addr2line(1) does with -afi: the address, then a line with the name and one with
- * FILE:LINE for each function, innermost first; "??" for what is not known.
+ * lines_of FILE: reads addresses of the file (hexadecimal, a line each) and prints for each what
+ * its DWARF says, as addr2line(1) does with -afi: the address, then a line with the name and one
+ * with FILE:LINE for each function, innermost first; "??" for what is not known.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,9 +29,12 @@ int main(int argc, char **argv)
 		printf("0x%016" PRIx64 "\n", address);
 		if (chain == NULL || chain->count == 0)
 			printf("??\n??:0\n");
-		for (size_t i = 0; chain != NULL && i < chain->count; i++)
-			printf("%s\n%s:%u\n", chain->list[i].name ? chain->list[i].name : "??",
-			       chain->list[i].file ? chain->list[i].file : "??", chain->list[i].line);
+		for (size_t i = 0; chain != NULL && i < chain->count; i++) {
+			const struct chain_line *line = &chain->list[i];
+
+			printf("%s\n%s:%u\n", line->name ? line->name : "??",
+			       line->file ? line->file : "??", line->line);
+		}
 	}
 	lines_close(&lines);
 	file_close(&file);
