@@ -84,6 +84,8 @@ static const struct key keys[] = {
 	{ "broker", TEXT, AT(broker), 0, 0, 0, 0, NULL },
 	{ "duration_ms", NUMBER, AT(duration_ms), 0, INT32_MAX, 0, 0, NULL },
 	{ "keep_ms", NUMBER, AT(keep_ms), 0, 86400000, 10000, 0, NULL },
+	{ "rotate_ms", NUMBER, AT(rotate_ms), 0, INT64_MAX / 1000000, 0, 0, NULL },
+	{ "former", NUMBER, AT(former), 1, 1000, 5, 0, NULL },
 	{ "signal", NUMBER, AT(signal), 34, 64, 0, 0, NULL },
 	{ "timeout_ms", NUMBER, AT(timeout_ms), 1, 600000, 1000, 0, NULL },
 	{ "processes", NUMBER, AT(processes), 1, 1000000, 65536, 0, NULL },

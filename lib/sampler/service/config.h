@@ -43,6 +43,8 @@ struct config {
 	size_t output_count;
 	char *socket, *report, *broker;
 	int64_t keep_ms;	/* outputs are made whole so often; 0: at the end alone */
+	int64_t rotate_ms;	/* files are finished and begun anew so often; 0: by SIGHUP alone */
+	int64_t former;		/* so many of them are kept */
 	int64_t duration_ms;	/* 0: until a signal */
 	int64_t signal, timeout_ms, processes, unwinders;
 	int64_t queue_records, queue_bytes;

@@ -56,8 +56,8 @@ static const char usage[] =
 "      --version        print the version\n"
 "      --help           print this\n"
 "\n"
-"SIGINT, SIGTERM or SIGHUP stops in order: what was sampled is written. A second one stops\n"
-"at once.\n"
+"SIGINT or SIGTERM stops in order: what was sampled is written. A second one stops at once.\n"
+"SIGHUP stops, too, but with CONFIG it begins new files: the former ones become FILE.1 and on.\n"
 "Exit: 0 everything was written, 1 a source or an output failed, 2 wrong usage or CONFIG,\n"
 "3 a guardrail stopped the run; with options also 4 there was no sample or over 5 % were\n"
 "lost, and else the status of COMMAND. perfmodes-sampler(1) tells all keys.\n";

@@ -15,6 +15,7 @@
 #include "../../pm_sys.h"
 #include "lines.h"
 #include "picture.h"
+#include "rotate.h"
 
 #define FRAMES 8192
 #define PICTURE_BYTES ((uint64_t)64 << 20)	/* of different stacks in memory */
@@ -342,17 +343,36 @@ static int make_whole(const struct outputs *outputs, const struct output *output
 		keep_picture(outputs, output, duration, &kept);
 }
 
+static int close_one(const struct outputs *outputs, struct output *output, uint64_t duration);
+
+/* What was written so far is whole, in a file beside the new one. */
+static int begin_anew(const struct outputs *outputs, struct output *output, uint64_t duration)
+{
+	int err;
+
+	if (!rotate_can(output->config->path))
+		return 0;
+	err = close_one(outputs, output, duration);
+	if (err == 0)
+		err = rotate_path(output->config->path, outputs->config->former);
+	return err < 0 ? err : open_one(output, outputs->config);
+}
+
 void outputs_note(struct outputs *outputs, const struct note *note)
 {
+	const bool of_all = note->kind == NOTE_KEEP || note->kind == NOTE_ROTATE;
+
 	for (size_t i = 0; i < outputs->count; i++) {
 		struct output *output = &outputs->list[i];
 		int err = 0;
 
-		if ((!output->perfetto && note->kind != NOTE_KEEP) ||
+		if ((!output->perfetto && !of_all) ||
 		    output->config->source_at != note->source)
 			continue;
 		if (output->error == 0 && note->kind == NOTE_KEEP)
 			err = make_whole(outputs, output, note->values[0]);
+		else if (output->error == 0 && note->kind == NOTE_ROTATE)
+			err = begin_anew(outputs, output, note->values[0]);
 		else if (output->error == 0)
 			err = tell_perfetto(outputs, output->perfetto, note);
 		booked(outputs, output, err, note->kind == NOTE_COUNTS);

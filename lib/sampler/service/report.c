@@ -10,6 +10,7 @@
 #include <yajl/yajl_gen.h>
 
 #include "../../pm_sys.h"
+#include "rotate.h"
 
 int report_open(struct report *report, const char *path)
 {
@@ -20,6 +21,21 @@ int report_open(struct report *report, const char *path)
 		return 0;
 	report->file = fopen(path, "we");
 	return report->file ? 0 : -errno;
+}
+
+void report_rotate(struct report *report, const char *path, int64_t former)
+{
+	int err;
+
+	if (!report->file || !rotate_can(path))
+		return;
+	err = rotate_path(path, former);
+	if (err == 0 && !freopen(path, "we", report->file)) {
+		err = -errno;
+		report->file = NULL;
+	}
+	if (err < 0 && report->error == 0)
+		report->error = err;
 }
 
 static void text(yajl_gen gen, const char *value)

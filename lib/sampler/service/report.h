@@ -15,6 +15,9 @@ struct report {
 /* -errno of fopen(3). */
 int report_open(struct report *report, const char *path);
 
+/* The report so far becomes PATH.1, of so many. */
+void report_rotate(struct report *report, const char *path, int64_t former);
+
 /*
  * An object with "time" in ns, "event", and pairs of key and value up to a NULL key. A key that
  * begins with "#" has an int64_t, any other one a text.

@@ -109,9 +109,46 @@ static void keep_due(struct service *service, uint64_t now)
 			continue;
 		note->source = i;
 		note->value_count = 1;
-		note->values[0] = now - service->begin;
+		note->values[0] = now - service->begun;
 		(void)send_note(service, note);
 	}
+}
+
+/* A full queue does not take it: it stays due. */
+static void begin_anew(struct service *service)
+{
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		struct source *source = &service->sources[i];
+		struct note *note = source->anew != 0 && source->state == SOURCE_STARTED ?
+			note_take(&service->notes, NOTE_ROTATE) : NULL;
+
+		if (!note)
+			continue;
+		note->source = i;
+		note->values[0] = source->anew;
+		if (!send_note(service, note))
+			continue;
+		source->anew = 0;
+		procs_forget_told(source);
+	}
+}
+
+static void rotate(struct service *service, uint64_t now, const char *why)
+{
+	report_event(&service->report, "rotated", "why", why, NULL);
+	report_rotate(&service->report, service->config.report, service->config.former);
+	for (size_t i = 0; i < service->config.source_count; i++)
+		service->sources[i].anew += now - service->begun;
+	service->begun = now;
+}
+
+static void rotate_due(struct service *service, uint64_t now)
+{
+	if (service->config.rotate_ms != 0 && now >= service->rotate) {
+		service->rotate = now + 1000000ull * (uint64_t)service->config.rotate_ms;
+		rotate(service, now, "the time");
+	}
+	begin_anew(service);
 }
 
 static void start_due(struct service *service, uint64_t now)
@@ -182,6 +219,8 @@ static int sleep_ms(const struct service *service, int wait)
 
 	if (service->config.keep_ms != 0)
 		next = sooner(next, service->keep);
+	if (service->config.rotate_ms != 0)
+		next = sooner(next, service->rotate);
 
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		const struct source *source = &service->sources[i];
@@ -219,6 +258,10 @@ static void on_signals(struct service *service, int fd)
 	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
+		if (info.ssi_signo == SIGHUP && !service->brief && service->stop == 0) {
+			rotate(service, service_now(), "SIGHUP");
+			continue;
+		}
 		service->stop++;
 		report_event(&service->report, "signal", "#number", (int64_t)info.ssi_signo, NULL);
 		stop_all(service, service->stop > 1, "a second signal");
@@ -253,6 +296,7 @@ static void loop(struct service *service, int signals)
 		stop_due(service, now);
 		check_guard(service, now);
 		keep_due(service, now);
+		rotate_due(service, now);
 		service_progress(service, false);
 		if (is_over(service))
 			return;
@@ -338,6 +382,8 @@ static void begin(struct service *service)
 	service->begin = service_now();
 	service->window = service->begin + 1000000ull * (uint64_t)service->config.window_ms;
 	service->keep = service->begin + 1000000ull * (uint64_t)service->config.keep_ms;
+	service->rotate = service->begin + 1000000ull * (uint64_t)service->config.rotate_ms;
+	service->begun = service->begin;
 	service->last = totals();
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];
@@ -358,7 +404,7 @@ static void end(struct service *service)
 	service->worker = NULL;
 	service->purged = stats.purged - atomic_load(&service->notes_queued);
 	service_progress(service, true);
-	if (outputs_close(&service->outputs, service_now() - service->begin) > 0)
+	if (outputs_close(&service->outputs, service_now() - service->begun) > 0)
 		service->failed = true;
 }
 

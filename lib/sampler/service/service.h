@@ -93,6 +93,7 @@ struct source {
 	uint64_t next;			/* when to read, ns */
 	uint64_t deadline;		/* of the draining */
 	bool barrier;			/* is on its way */
+	uint64_t anew;			/* ns that its outputs have, to begin anew then; 0 */
 	atomic_bool drained, discard;	/* set by the worker; by the reader */
 	_Atomic uint64_t discarded;
 };
@@ -113,6 +114,8 @@ struct service {
 	struct source sources[SOURCES];
 	uint64_t begin, window;		/* ns */
 	uint64_t keep;			/* ns, when outputs are made whole next */
+	uint64_t rotate;		/* ns, when they begin anew next */
+	uint64_t begun;			/* ns, when they were begun */
 	uint64_t since;			/* when the first source had started; 0: none has */
 	size_t unwinders;		/* open */
 	uint64_t held_bytes;		/* of samples that wait */
@@ -143,6 +146,9 @@ void proc_end(struct source *source, struct proc *proc);
 
 /* The answer to a question, for every source. */
 void procs_answer(struct service *service, const struct pm_descriptors_answer *answer);
+
+/* To outputs that have begun anew all are new. */
+void procs_forget_told(struct source *source);
 
 /* Processes of which an answer is awaited. */
 size_t procs_waiting(const struct source *source);

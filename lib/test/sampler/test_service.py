@@ -182,6 +182,42 @@ def test_a_child_that_had_ended_has_mapped_what_its_parent_has(tmp_path: Path) -
 
 
 @pytest.mark.perf
+def test_files_are_rotated(tmp_path: Path) -> None:
+    """Each is whole, and together they have every sample. Of those that are too many the oldest went."""
+    def told(path: Path) -> int:
+        return sum(int(line.rsplit(" ", 1)[1]) for line in path.read_text(encoding="utf-8").splitlines())
+
+    classes = perfetto.compiled(tmp_path)
+    service = Service(tmp_path, {}, former=3).start()
+    workload = start("spin", "600000")
+    folded, gone = tmp_path / "folded", 0
+    for number in range(5):
+        workload.burn(0.2)
+        if number > 2:
+            gone += told(tmp_path / "folded.3")
+        before = folded.stat().st_ino
+        assert service.process
+        service.process.send_signal(signal.SIGHUP)
+        while not folded.exists() or folded.stat().st_ino == before:
+            assert service.process.poll() is None
+            time.sleep(0.01)
+    workload.burn(0.2)
+    run = service.stop()
+    workload.process.kill()
+    workload.cpu_ns()
+    assert run.status == 0, run.errors
+    names = ["folded", "folded.1", "folded.2", "folded.3"]
+    assert sorted(path.name for path in tmp_path.glob("folded*")) == names
+    assert sum(told(tmp_path / name) for name in names) + gone == PERIOD * run.output("folded")["written"]
+    for name in names:
+        assert KNOWN in (tmp_path / name).read_text(encoding="utf-8"), name
+        trace = perfetto.decode(tmp_path / name.replace("folded", "perfetto"), classes)
+        assert workload.pid in trace.processes and trace.samples, name
+    reports = [tmp_path / "report", *(tmp_path / f"report.{number}" for number in (1, 2, 3))]
+    assert all("rotated" in path.read_text(encoding="utf-8") for path in reports[1:])
+
+
+@pytest.mark.perf
 def test_target_that_is_killed(tmp_path: Path) -> None:
     service = Service(tmp_path, {}).start()
     workload = start("spin", "60000")
