@@ -15,7 +15,6 @@ struct session_ring {
 	uint32_t spec;			/* of its leader */
 	bool canary;			/* the canary's record has come */
 	uint64_t time;			/* ns: of its last sample, or record */
-	uint64_t name_id;		/* of the event that told the canary's name; 0: none */
 	bool unvisited;			/* it must not run there, or nothing needs to show */
 	uint32_t sampled;		/* by spec: its samples have come */
 	/* Of a sampler, which delivers the records of all rings by their times: */

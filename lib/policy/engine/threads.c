@@ -239,18 +239,6 @@ static int read_tids(pid_t of, struct tids *ret)
 	return err < 0 ? err : 0;
 }
 
-/* Another thread than the calling one is about to be observed. */
-static void note(struct threads *threads, pid_t tid)
-{
-	size_t i = 0;
-
-	while (i < THREADS_NOTED && threads->noted[i].tid != 0)
-		i++;
-	if (i < THREADS_NOTED && tid != pm_gettid() &&
-	    pm_clock_ns(pm_thread_clock(tid), &threads->noted[i].used) == 0)
-		threads->noted[i].tid = tid;
-}
-
 /* 1 when it was new, or -errno. */
 static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, void *context),
 		    void *context)
@@ -264,8 +252,6 @@ static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, v
 		return 0;
 	mark->listed = true;
 	mark->round = threads->rounds;
-	if (each != NULL && threads->of == 0)
-		note(threads, tid);
 	err = each != NULL ? each(tid, context) : 0;
 	if (err != -ESRCH)
 		return err < 0 ? err : 1;

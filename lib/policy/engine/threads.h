@@ -19,8 +19,6 @@ struct thread_mark {
 	uint32_t round;
 };
 
-#define THREADS_NOTED 2			/* what is found of some threads is taken to hold for all */
-
 struct threads {
 	struct thread_mark *marks;	/* open addressing, at most half full */
 	size_t room, used;
@@ -28,10 +26,6 @@ struct threads {
 	uint32_t rounds;		/* listings that brought something new */
 	size_t present;			/* how many the last listing had */
 	size_t hidden;			/* how many more there were by its own count */
-	struct thread_noted {
-		pid_t tid;		/* 0: none */
-		uint64_t used;		/* ns of CPU time, before anything was opened for it */
-	} noted[THREADS_NOTED];		/* the first others */
 };
 
 /* The mark of a thread, made when `make`; NULL: not there, or no memory. */

@@ -3,24 +3,20 @@
  * Software events, tracepoints and breakpoints are never multiplexed: with a period of 1 the
  * periods of the samples are the count, and with another one as much is missing as has not made up
  * a period yet, in each thread on each CPU. Where it is more although no loss was told, some event
- * writes to no ring.
+ * writes to no ring: a filter answers in place of the ioctl(2) that forwards, which the canary does
+ * not try where a broker opens the events.
  *
  * What happened between the opening of an event and its ring was counted and is not missing: so
  * the first look only notes.
- *
- * And what has been sampled has been counted before: where the periods are more, some count stands
- * still or is told wrongly, or samples are.
  */
 #include "account.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "../plan/attrs.h"
-#include "../engine/layout.h"
 #include "proof.h"
 
-#define READINGS 3		/* of counts that are less than the samples, or of times */
+#define READINGS 3		/* of times that make no sense */
 #define BETWEEN_NS 1000000	/* one time of an event is read after the other */
 
 static bool is_exact(const struct plan_event *event)
@@ -137,23 +133,6 @@ void pm_account_look(struct pm_session *session)
 	account->looked = true;
 }
 
-/*
- * Each occurrence of these is one, and its sample stands for it, or for the period on kernels that
- * do not sample each.
- */
-int pm_account_misnamed(const struct pm_session *session)
-{
-	for (size_t i = 0; i < session->plan->count; i++) {
-		const struct perf_event_attr *attr = &session->plan->events[i].attr;
-
-		if (is_exact(&session->plan->events[i]) && attr->type != PERF_TYPE_TRACEPOINT &&
-		    attr->freq == 0 && session->proof->account.largest[i] > 1 &&
-		    session->proof->account.largest[i] > attr->sample_period)
-			return (int)i;
-	}
-	return -1;
-}
-
 /* ------------------------------------------------------------------------------------- judging */
 
 /* Something is missing, and has been told. */
@@ -195,53 +174,6 @@ static void look_for_missing(struct pm_session *session)
 	}
 }
 
-/* What has been sampled since the attach, less all that may have been counted before. */
-static uint64_t sampled_at_least(const struct pm_session *session, size_t spec)
-{
-	const struct account *account = &session->proof->account;
-	const size_t smallest = sizeof(struct perf_event_header) +
-		8 * (size_t)words_of(session->format.sample_type & ~(uint64_t)PERF_SAMPLE_PERIOD);
-	const uint64_t period = account->largest[spec] ? account->largest[spec] : 1;
-	const uint64_t sampled = account->sampled[spec] - account->before[spec];
-	const uint64_t old = account->pending / smallest;
-
-	return old < sampled / period ? sampled - old * period : 0;
-}
-
-/* Those of the events whose samples are more than they have counted. */
-static uint32_t in_excess(const struct pm_session *session)
-{
-	struct pm_value values[PLAN_EVENTS_MAX];
-	bool read = false;
-	uint32_t found = 0;
-
-	for (size_t i = 0; i < session->plan->count; i++) {
-		const uint64_t sampled = sampled_at_least(session, i);
-
-		if (!is_judged(&session->plan->events[i]) || sampled == 0)
-			continue;
-		if (!read && pm_sums_read(&session->sums, &session->events, values) < 0)
-			return 0;
-		read = true;
-		if (sampled > values[i].value &&
-		    sampled - values[i].value > pm_account_rest(session, i))
-			found |= 1u << i;
-	}
-	return found;
-}
-
-/* Events that are closed, or went with a CPU, have taken their counts with them. */
-static void look_for_excess(struct pm_session *session)
-{
-	uint32_t found = ~(uint32_t)0;
-
-	if (!(session->strategy->able & GIVES_SUMS) || session->stats.late_cpus > 0)
-		return;
-	for (int i = 0; found != 0 && i < READINGS; i++)
-		found &= in_excess(session);
-	session->proof->account.incomplete |= found;
-}
-
 static uint32_t run_too_long(const struct pm_session *session, const struct pm_value *values)
 {
 	uint32_t found = 0;
@@ -267,32 +199,13 @@ void pm_account_times(struct pm_session *session, const struct pm_value *values)
 		(uint64_t)__builtin_popcount(session->proof->account.incomplete);
 }
 
-void pm_account_begin(struct pm_session *session)
-{
-	struct account *account = &session->proof->account;
-
-	if (session->rings.count == 0)
-		(void)session->calls->drain(session);
-	memcpy(account->before, account->sampled, sizeof(account->before));
-	account->pending = 0;
-	for (size_t i = 0; i < session->rings.count; i++)
-		if (session->rings.list[i].ring.base != NULL)
-			account->pending += pm_ring_pending(&session->rings.list[i].ring);
-	/* Forwarding could not be proven, and reading counts takes less than asking the broker. */
-	if (session->plan->via_broker)
-		pm_account_look(session);
-}
-
 void pm_account_judge(struct pm_session *session)
 {
 	struct account *account = &session->proof->account;
 
 	/* Signals that came for a thread that has ended are not told. */
 	if (account->looked && session->rings.count > 0 && !is_told(&session->stats)) {
-		if (pm_account_misnamed(session) >= 0)
-			account->incomplete |= 1u << pm_account_misnamed(session);
 		look_for_missing(session);
 	}
-	look_for_excess(session);
 	session->stats.incomplete_events = (uint64_t)__builtin_popcount(account->incomplete);
 }

@@ -12,34 +12,21 @@ struct pm_session;
 
 struct account {
 	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of periods, by spec */
-	uint64_t largest[PLAN_EVENTS_MAX];	/* period of a sample, the canary's as well */
 	struct {
 		uint64_t counted, sampled;
 	} base[PLAN_EVENTS_MAX];		/* at the first look */
 	uint64_t counted[PLAN_EVENTS_MAX];	/* at the last look */
-	uint64_t before[PLAN_EVENTS_MAX];	/* sampled, when the attach was done */
-	uint64_t pending;			/* bytes in the rings at that time */
 	uint32_t incomplete;			/* by spec */
 	uint64_t created;			/* threads that were told to be new */
 	bool looked;
 	int witness[PLAN_EVENTS_MAX];		/* 1 + a descriptor, by spec; 0: none */
 };
 
-/* A sample came, of the canary or not. */
-static inline void pm_account_see(struct account *account, size_t spec, uint64_t period)
-{
-	if (period > account->largest[spec])
-		account->largest[spec] = period;
-}
-
 /* A sample came that is not the canary's, delivered or not. */
 static inline void pm_account_add(struct account *account, size_t spec, uint64_t period)
 {
 	account->sampled[spec] += period;
 }
-
-/* An event with a sample that it cannot have given, so that has the id of another; -1: none. */
-int pm_account_misnamed(const struct pm_session *session);
 
 /*
  * For events whose descriptors are closed: others count beside them what the calling thread does
@@ -52,15 +39,12 @@ void pm_account_free(struct account *account);
 
 /*
  * Sums have been read for the caller. An event whose time running is longer than its time enabled,
- * again and again, is incomplete: the kernel lets both go on at once.
+ * again and again, is incomplete: kernels before v6.15 lost time enabled of threads that had ended.
  */
 void pm_account_times(struct pm_session *session, const struct pm_value *values);
 
 /* How much an event may have counted that has not made up a period: in each copy of it some. */
 uint64_t pm_account_rest(const struct pm_session *session, size_t spec);
-
-/* The attach is done, and counts have begun: what is sampled from here on is counted, too. */
-void pm_account_begin(struct pm_session *session);
 
 /*
  * Notes what the events have counted by now. What has come before the next drain ends must make it

@@ -6,9 +6,9 @@
 #include "proof.h"
 
 /*
- * Proves counters by a thread that inherits them, or by this one where nobody does: 0, or -EIO with
- * the reason. What other threads do is in the sums as well, so what must be counted exactly is
- * judged by the events of the calling thread: nobody but the canary has inherited those yet.
+ * A filter that answers in place of ioctl(2) enables nothing, and on some cores nothing is counted
+ * (big ones of some phones, and virtual PMUs). Proves counters by a thread that inherits them, or by this one where nobody does: 0, or -EIO with
+ * the reason. What other threads do is in the sums as well, so there may be more.
  */
 int pm_canary_counters(struct pm_session *session, bool inherited, bool patient, char *reason,
 		       size_t size);

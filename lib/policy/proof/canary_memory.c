@@ -52,11 +52,3 @@ void pm_canary_fault(struct canary_memory *memory, size_t count)
 		(void)((volatile char *)memory->pages)[memory->used++ * memory->page_size];
 	memory->faults += count;
 }
-
-bool pm_canary_has_touched(const struct canary_memory *memory, uint64_t address)
-{
-	const uint64_t first = (uintptr_t)memory->pages;
-
-	return memory->stack != NULL && address >= first &&
-		address < first + PAGES * memory->page_size;
-}

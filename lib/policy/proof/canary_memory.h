@@ -29,7 +29,4 @@ void pm_canary_memory_free(struct canary_memory *memory);
 /* So many page faults, without a read from disk; none where there are no pages. */
 void pm_canary_fault(struct canary_memory *memory, size_t count);
 
-/* Whether one of these faults has this address. */
-bool pm_canary_has_touched(const struct canary_memory *memory, uint64_t address);
-
 #endif

@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -19,8 +18,6 @@
 
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
-#define MANY_FAULTS 64		/* more than others on a CPU cause at the same time, mostly */
-#define SHARED_LOOKS 8		/* besides, where another had the CPU */
 #define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
 struct canary_job {
@@ -35,7 +32,6 @@ struct canary_job {
 	bool nameless;		/* as in struct canary, where all go when it is back */
 	uint64_t forwarded;
 	int miscounted;
-	struct canary_work work;
 };
 
 /* ---------------------------------------------------------------------------- what it can cause */
@@ -124,18 +120,6 @@ void pm_canary_cause(struct pm_session *session, bool patient)
 	cause(session, patient, false);
 }
 
-void pm_canary_work(struct canary_work *ret)
-{
-	struct rusage usage;
-
-	*ret = (struct canary_work){ .faults = 0 };
-	if (getrusage(RUSAGE_THREAD, &usage) != 0)
-		return;
-	ret->faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-	ret->switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
-	ret->known = true;
-}
-
 /* ---------------------------------------------------------------------------------- the thread */
 
 bool pm_canary_rename(void)
@@ -191,60 +175,27 @@ static bool visit(struct canary_job *job)
 	return visited;
 }
 
-enum progress { STANDS, MOVES, SHARED };
-
 /*
- * Page faults of this thread are counted once each. Where another one has had the CPU meanwhile,
- * its own are among them.
+ * Whether the counter of the CPU that this thread is on goes on. A kernel whose clock is too coarse
+ * shows that in many looks.
  */
-static enum progress judge(const struct canary_work *before, const struct canary_work *after,
-			   uint64_t counted)
-{
-	if (!before->known || !after->known)
-		return counted >= MANY_FAULTS ? MOVES : STANDS;
-	if (before->switches != after->switches)
-		return SHARED;
-	return counted >= MANY_FAULTS &&
-		counted <= after->faults - before->faults + CANARY_SLACK ? MOVES : STANDS;
-}
-
-/* Whether the counter of the CPU that this thread is on has run or counted meanwhile. */
-static enum progress look_at(struct canary_job *job, const struct session_event *event)
-{
-	const struct pm_session *session = job->session;
-	const struct plan_event *planned = &session->plan->events[event->spec];
-	struct canary_work work[2];
-	struct pm_counts before, after;
-
-	pm_canary_work(&work[0]);
-	if (pm_event_counts(&session->events, event, &before) < 0)
-		return MOVES;
-	(void)pm_canary_rename();
-	if (pm_canary_is_fault(&planned->spec))
-		pm_canary_fault(&job->session->proof->memory, MANY_FAULTS);
-	if (pm_event_counts(&session->events, event, &after) < 0)
-		return MOVES;
-	pm_canary_work(&work[1]);
-	if (!pm_canary_is_fault(&planned->spec))
-		return after.time_running > before.time_running ? MOVES : STANDS;
-	return judge(&work[0], &work[1], after.member[0].value - before.member[0].value);
-}
-
-/* A kernel whose clock is too coarse shows no progress, hence many looks when patient. */
 static bool goes_on(struct canary_job *job, const struct session_event *event)
 {
-	const int looks = job->patient ? 100 : 1;
-	bool stood = false;
+	const struct pm_session *session = job->session;
+	struct pm_counts before, after;
 
-	for (int k = 0, shared = 0; k < looks; k++) {
-		const enum progress found = look_at(job, event);
-
-		if (found == MOVES)
+	for (int looks = job->patient ? 100 : 1; looks > 0; looks--) {
+		if (pm_event_counts(&session->events, event, &before) < 0)
 			return true;
-		stood |= found == STANDS;
-		k -= found == SHARED && shared++ < SHARED_LOOKS;
+		(void)pm_canary_rename();
+		if (pm_canary_is_fault(&session->plan->events[event->spec].spec))
+			pm_canary_fault(&job->session->proof->memory, FAULTS);
+		if (pm_event_counts(&session->events, event, &after) < 0 ||
+		    after.time_running > before.time_running ||
+		    after.member[0].value > before.member[0].value)
+			return true;
 	}
-	return !stood;
+	return false;
 }
 
 /* A counter of the thread that made this one, or of all. */
@@ -284,7 +235,8 @@ static bool go_where_counted(struct canary_job *job)
 /*
  * The thread inherits from the thread that attaches, whose events may be the very leaders. So it
  * opens one of its own, forwards it as others' are, and is renamed once more: that record has the
- * id of this event. A kernel without dummy events (v3.12) is not asked.
+ * id of this event. It is missing where a filter answers in place of the ioctl(2) that forwards. A
+ * kernel without dummy events (v3.12) is not asked.
  */
 static void try_forwarding(struct canary_job *job, const struct session_ring *ring)
 {
@@ -334,8 +286,6 @@ static void *run_job(void *context)
 			try_forwarding(job, &session->rings.list[i]);
 	if (!job->name_only)
 		cause(session, job->patient, visited);
-	if (session->rings.count == 0)
-		pm_canary_work(&job->work);
 	return NULL;
 }
 
@@ -380,7 +330,6 @@ static void begin(struct pm_session *session)
 		ring->unvisited = own_only && may_be_silent(&session->plan->events[ring->spec]);
 		ring->canary = ring->unvisited || (own_only && ring->tid != pm_gettid());
 		ring->sampled = 0;
-		ring->name_id = 0;
 	}
 }
 
@@ -425,7 +374,6 @@ static bool call_back(struct canary_job *job)
 	canary->nameless |= job->nameless;
 	canary->forwarded = job->forwarded;
 	canary->miscounted = job->miscounted;
-	canary->work = job->work;
 	canary->out = NULL;
 	canary->back = job;
 	return !job->stranded;

@@ -6,13 +6,9 @@
 #include "proof.h"
 
 #define CANARY_COUNTED 32	/* page faults that are caused for a counter, at least */
-#define CANARY_SLACK 8		/* of them, half or twice of which must be told from all */
 
 /* Page faults of any kind, and no other event. */
 bool pm_canary_is_fault(const struct pm_event_spec *spec);
-
-/* What the calling thread has done by now, as the kernel accounts it without perf. */
-void pm_canary_work(struct canary_work *ret);
 
 /* Whether the canary can make this event happen, in little time. */
 bool pm_canary_can_cause(const struct plan_event *event);

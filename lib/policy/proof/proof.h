@@ -18,12 +18,6 @@ struct proof_thread {
 	uint64_t used;			/* ns of CPU time, when its events had been enabled */
 };
 
-/* What a thread has done: page faults, and turns on a CPU that it gave away. */
-struct canary_work {
-	uint64_t faults, switches;
-	bool known;
-};
-
 /* The thread that is to show in every ring. */
 struct canary {
 	struct canary_job *out;		/* it was sent before it is waited for: canary_thread.c */
@@ -34,14 +28,9 @@ struct canary {
 	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */
 	bool forwarding;		/* a record of that event has come */
 	bool nameless;			/* a filter forbids to rename it: samples must do */
-	bool misplaced;			/* a record came in the ring of another CPU */
 	bool unnamed;			/* a sample of it had the id of nobody's event */
-	bool strange;			/* a record of it came by another thread's event */
 	int miscounted;			/* 1 + a CPU whose counter told not what it did; 0: none */
-	struct canary_work work;	/* its own, where there are no rings */
 	uint64_t samples[PLAN_EVENTS_MAX];
-	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of their periods */
-	uint64_t addressed[PLAN_EVENTS_MAX];	/* of those with an address that it touched */
 };
 
 /* How an attachment is proven. */

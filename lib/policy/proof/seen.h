@@ -15,20 +15,18 @@ static inline bool pm_proof_is_canary(const struct proof *proof, pid_t tid, uint
 		(proof->canary.ended == 0 || time <= proof->canary.ended);
 }
 
-/* A sample of the canary. True: it is not for the listener. */
-bool pm_proof_canary_sample(struct pm_session *session, struct session_ring *ring, uint32_t spec,
-			    const struct pm_observed *observed);
-
 /* A sample of an event, whose period is known. True: it is not for the listener. */
 static inline bool pm_proof_sample(struct pm_session *session, struct session_ring *ring,
 				   uint32_t spec, const struct pm_observed *observed)
 {
 	struct proof *proof = session->proof;
 
-	pm_account_see(&proof->account, spec, observed->period);
-	if (pm_proof_is_canary(proof, (pid_t)observed->tid, observed->time) &&
-	    pm_proof_canary_sample(session, ring, spec, observed))
-		return true;
+	if (pm_proof_is_canary(proof, (pid_t)observed->tid, observed->time)) {
+		proof->canary.samples[spec]++;
+		ring->sampled |= 1u << spec;
+		if (proof->canary.other)
+			return true;
+	}
 	proof->seen |= 1u << spec;
 	pm_account_add(&proof->account, spec, observed->period);
 	return false;

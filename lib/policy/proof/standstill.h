@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time that events have run beside the time that they must have run: of a thread while it sleeps,
- * and of all that is observed since the attach. Not installed.
+ * Time that events have run beside the time that they must have run since the attach. Not
+ * installed.
  */
 #ifndef PM_STANDSTILL_H
 #define PM_STANDSTILL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct pm_session;
@@ -15,12 +14,6 @@ struct pm_session;
 struct standstill {
 	uint64_t process, thread;	/* ns of CPU time, when the attach was done */
 };
-
-/*
- * Events are open and enabled. -EIO and the reason: those of a thread that sleeps run meanwhile, so
- * they are those of another one.
- */
-int pm_standstill_sleepers(struct pm_session *session, char *reason, size_t size);
 
 /* The attach is done: the time begins that the next function looks at. */
 void pm_standstill_attached(struct pm_session *session);

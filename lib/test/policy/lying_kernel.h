@@ -40,11 +40,8 @@ static struct {
 	pid_t refused;
 	uint64_t sample_type;
 	uint64_t readings;
-	uint64_t ids[2];		/* lowest and highest of those seen */
 	struct {
 		bool dead, foreign;
-		uint64_t value;
-		bool frozen;
 	} fds[4096];
 } kernel;
 
@@ -63,7 +60,7 @@ static inline bool is_event(int fd)
 static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
 {
 	const struct perf_event_attr asked = *attr;
-	const int pid = (int)args[1], cpu = (int)args[2], cpus = kernel.last_cpu + 1;
+	const int pid = (int)args[1], cpu = (int)args[2];
 	const bool other = pid > 0 && pid != kernel.opener, on_last = cpu == kernel.last_cpu;
 	static unsigned int opens;
 	long changed[5] = { args[0], args[1], args[2], args[3], args[4] }, fd;
@@ -79,10 +76,6 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		attr->disabled = 1;
 	if (kernel.lie == LIE_inherit_ignored)
 		attr->inherit = 0;
-	if (kernel.lie == LIE_wrong_cpu && cpu >= 0)
-		changed[2] = (cpu + 1) % cpus;
-	if (kernel.lie == LIE_others_are_ours && other && !(args[4] & PERF_FLAG_PID_CGROUP))
-		changed[1] = kernel.opener;
 	if (kernel.lie == LIE_any_cpu_is_one && cpu < 0)
 		changed[2] = kernel.last_cpu;
 	fd = kernel.lie == LIE_no_event && ++opens % 3 == 0 ? open("/dev/null", O_RDWR) :
@@ -92,7 +85,6 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	if (fd >= 0 && fd < 4096) {
 		kernel.fds[fd].dead = dead;
 		kernel.fds[fd].foreign = other;
-		kernel.fds[fd].frozen = false;
 	}
 	return fd;
 }
@@ -149,8 +141,7 @@ static struct copied {
 static bool is_told_otherwise(void)
 {
 	static const enum lie all[] = { LIE_silent, LIE_silent_cpu, LIE_rings_stand,
-		LIE_a_ring_stands, LIE_losses_hidden, LIE_wrong_ids, LIE_unknown_ids,
-		LIE_samples_halved, LIE_samples_fade, LIE_samples_doubled, LIE_addresses_lost };
+		LIE_a_ring_stands, LIE_losses_hidden, LIE_unknown_ids, LIE_samples_fade };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (kernel.lie == all[i])
@@ -198,16 +189,6 @@ ssize_t read(int fd, void *buf, size_t size)
 	got = real(fd, buf, size);
 	if (got < 8 || fd < 0 || fd >= 4096 || !is_event(fd))
 		return got;
-	if (kernel.lie == LIE_counts_frozen) {
-		if (!kernel.fds[fd].frozen)
-			kernel.fds[fd].value = words[0];
-		kernel.fds[fd].frozen = true;
-		words[0] = kernel.fds[fd].value;
-	}
-	if (kernel.lie == LIE_counts_halved)
-		words[0] /= 2;
-	if (kernel.lie == LIE_counts_doubled)
-		words[0] *= 2;
 	if (kernel.lie == LIE_running_longer && got >= 3 * 8)
 		words[2] = words[1] * 2 + 10000000 * ++kernel.readings;
 	if (kernel.lie == LIE_losses_hidden && got == 4 * 8)
@@ -270,30 +251,16 @@ static uint64_t *word_at(const struct pm_ring *ring, uint64_t position)
 	return (uint64_t *)(data + (position & (ring->data_size - 1)));
 }
 
-static void swap_id(uint64_t *id)
-{
-	if (kernel.ids[0] == 0 || *id < kernel.ids[0])
-		kernel.ids[0] = *id;
-	if (*id > kernel.ids[1])
-		kernel.ids[1] = *id;
-	*id = kernel.ids[0] + kernel.ids[1] - *id;
-}
-
 static void lie_in_sample(const struct pm_ring *ring, uint64_t at, struct perf_event_header *header)
 {
 	const uint64_t type = kernel.sample_type;
 	const uint64_t cpu_at = 8 + 8 * (3 + !!(type & PERF_SAMPLE_IDENTIFIER) +
 		!!(type & PERF_SAMPLE_ADDR) + !!(type & PERF_SAMPLE_ID));
-	const uint64_t address_at = 8 + 8 * (3 + !!(type & PERF_SAMPLE_IDENTIFIER));
 	uint64_t *id = word_at(ring, at + (type & PERF_SAMPLE_IDENTIFIER ? 8 : cpu_at - 8));
 	const int cpu = (int)*(uint32_t *)word_at(ring, at + cpu_at);
 
 	if (kernel.lie == LIE_unknown_ids)
 		*id += 1ull << 40;
-	if (kernel.lie == LIE_wrong_ids)
-		swap_id(id);
-	if (kernel.lie == LIE_addresses_lost && (type & PERF_SAMPLE_ADDR))
-		*word_at(ring, at + address_at) = 0;
 	if (kernel.lie == LIE_silent || (kernel.lie == LIE_silent_cpu && cpu == kernel.last_cpu)) {
 		header->type = PERF_RECORD_LOST;
 		*word_at(ring, at + 16) = 0;
@@ -308,22 +275,11 @@ static struct copied *copy_of(const struct pm_ring *ring)
 	return NULL;
 }
 
-/* How often a record comes. */
-static unsigned int times(struct copied *copied, const struct perf_event_header *header)
+/* Whether it comes at all. */
+static bool comes(struct copied *copied, const struct perf_event_header *header)
 {
-	if (header->type != PERF_RECORD_SAMPLE)
-		return 1;
-	copied->samples++;
-	switch (kernel.lie) {
-	case LIE_samples_halved:
-		return copied->samples % 2;
-	case LIE_samples_fade:
-		return copied->samples <= 100;
-	case LIE_samples_doubled:
-		return 2;
-	default:
-		return 1;
-	}
+	return header->type != PERF_RECORD_SAMPLE || ++copied->samples <= 100 ||
+		kernel.lie != LIE_samples_fade;
 }
 
 static void copy_record(const struct pm_ring *ring, uint64_t to, const char *from, uint64_t at,
@@ -352,9 +308,9 @@ static void bring(const struct pm_ring *ring, struct copied *copied)
 			(const void *)(from + (copied->taken & (ring->data_size - 1)));
 		const size_t size = header->size ? header->size : sizeof(*header);
 
-		if (to + 2 * size - copied->copy->data_tail > ring->data_size)
+		if (to + size - copied->copy->data_tail > ring->data_size)
 			break;
-		for (unsigned int left = times(copied, header); left > 0; left--) {
+		if (comes(copied, header)) {
 			copy_record(ring, to, from, copied->taken, size);
 			to += size;
 		}

@@ -57,19 +57,14 @@ struct outcome {
 	char text[700];
 	uint64_t told[2], counted, counted_on[2];
 	struct pm_stats stats;
-	bool by_cpu, summed;		/* counts beside samples were read */
+	bool by_cpu, summed;		/* counts were read */
 };
 
-/* Times that cannot be true, or counts, beside samples that are. */
-static inline bool is_miscounted(const struct row *row, const struct outcome *came)
+/* Times that cannot be true. */
+static inline bool is_miscounted(const struct outcome *came)
 {
-	if (!came->summed || came->stats.incomplete_events > 0)
-		return false;
-	if (kernel.lie == LIE_running_longer)
-		return true;
-	return row->kind == SAMPLES &&
-		(kernel.lie == LIE_counts_frozen || kernel.lie == LIE_counts_halved ||
-		 kernel.lie == LIE_counts_doubled);
+	return came->summed && came->stats.incomplete_events == 0 &&
+		kernel.lie == LIE_running_longer;
 }
 
 /* -1: too little; 1: too much. */
@@ -122,14 +117,13 @@ static inline void findings(const struct pm_stats *stats, char *buf, size_t size
 static inline void judge(const struct row *row, struct outcome *came, const char *strategy,
 		  const char *unproven)
 {
-	const bool doubled = kernel.lie == LIE_samples_doubled && came->stats.incomplete_events > 0;
 	const int off = compare(row, came);
 	char found[400];
 
 	findings(&came->stats, found, sizeof(found));
 	snprintf(came->text, sizeof(came->text), "%s by %s: %llu+%llu samples, %llu counted;%s %s",
-		 is_miscounted(row, came) ? "SILENT" : off == 0 ? "DELIVERED" :
-		 off > 0 && !doubled ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy,
+		 is_miscounted(came) ? "SILENT" : off == 0 ? "DELIVERED" :
+		 off > 0 ? "TOO-MUCH" : found[0] ? "TOLD" : "SILENT", strategy,
 		 (unsigned long long)came->told[0], (unsigned long long)came->told[1],
 		 (unsigned long long)came->counted, found, unproven ? unproven : "");
 }

@@ -68,19 +68,13 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Where one was asked for: see specs_of(). */
-static bool has_address(const struct row *row, const struct pm_observed *sample)
-{
-	return row->kind == TIME || row->strategy == PM_STRATEGY_SIGNALS || sample->address != 0;
-}
-
 /* A thread that is still to come has tid 0, as the idle task has, whose events a cgroup tells. */
 static void on_sample(void *context, const struct pm_observed *sample)
 {
 	(void)context;
 	for (size_t i = 0; i < 2; i++)
 		if (sample->event == 0 && sample->tid != 0 &&
-		    (pid_t)sample->tid == workers[i].tid && has_address(workers[i].row, sample))
+		    (pid_t)sample->tid == workers[i].tid)
 			workers[i].told += workers[i].row->kind == TIME ? sample->period : 1;
 }
 
@@ -186,17 +180,16 @@ static int own_cgroup(void)
 	return open("/mnt", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static size_t specs_of(const struct row *row, struct pm_event_spec *ret)
+static struct pm_event_spec spec_of(const struct row *row)
 {
-	ret[0] = row->kind == TIME ? clock_of_all : faults;
-	ret[0].tid = row->tid;
-	if (row->kind == COUNTS || row->kind == COUNTERS)
-		ret[0].period = 0;
-	if (row->kind == COUNTS || row->kind == COUNTERS || row->strategy == PM_STRATEGY_SIGNALS)
-		ret[0].want = 0;
-	ret[1] = clock_of_all;
-	ret[1].tid = row->tid;
-	return kernel.lie == LIE_wrong_ids && row->kind == SAMPLES ? 2 : 1;
+	struct pm_event_spec spec = row->kind == TIME ? clock_of_all : faults;
+
+	spec.tid = row->tid;
+	if (row->kind == COUNTS)
+		spec.period = 0;
+	if (row->kind == COUNTS || row->strategy == PM_STRATEGY_SIGNALS)
+		spec.want = 0;
+	return spec;
 }
 
 static struct pm_plan *make_plan(const struct row *row, struct pm_diag *diag)
@@ -205,8 +198,7 @@ static struct pm_plan *make_plan(const struct row *row, struct pm_diag *diag)
 		.prove = PM_PROVE_ALWAYS, .allow = PM_ALLOW_ALL | PM_ALLOW_ITIMER,
 		.descriptors_percent = 100, .ring_pages = kernel.lie == LIE_losses_hidden };
 	const enum lie lie = kernel.lie;
-	struct pm_event_spec specs[2];
-	size_t count = specs_of(row, specs);
+	const struct pm_event_spec spec = spec_of(row);
 	struct pm_plan *plan = NULL;
 	int err;
 
@@ -219,7 +211,7 @@ static struct pm_plan *make_plan(const struct row *row, struct pm_diag *diag)
 	if (row->tid == PM_CGROUP)
 		opts.cgroup = own_cgroup();
 	kernel.lie = LIE_none;
-	err = pm_plan_make(specs, count, &opts, NULL, diag, &plan);
+	err = pm_plan_make(&spec, 1, &opts, NULL, diag, &plan);
 	kernel.lie = lie;
 	if (err < 0 || pm_plan_strategy(plan) != row->strategy)
 		_exit(NOT_HERE);
@@ -303,18 +295,8 @@ static void live(int out, const struct row *row, enum lie lie)
 /* Without perf most lies make no difference. */
 static bool applies(const struct row *row, enum lie lie)
 {
-	/* Signals may be fewer than what was counted. */
-	if (lie == LIE_counts_doubled && row->strategy == PM_STRATEGY_SIGNALS)
-		return false;
-	switch (lie) {
-	case LIE_samples_halved:
-	case LIE_samples_fade:
-	case LIE_samples_doubled:
-	case LIE_addresses_lost:
+	if (lie == LIE_samples_fade)
 		return row->kind == SAMPLES && row->strategy != PM_STRATEGY_SIGNALS;
-	default:
-		break;
-	}
 	return row->kind != TIME || lie == LIE_none || lie == LIE_mute || lie == LIE_poll_sleeps ||
 		lie == LIE_timer_ignored || lie == LIE_signals_ignored || lie == LIE_clock_stands;
 }
