@@ -25,7 +25,7 @@
 
 #define LOOK_NS 1000000000
 
-static struct session_cpu *find_cpu(const struct late_cpus *cpus, int cpu)
+struct session_cpu *pm_late_cpus_find(const struct late_cpus *cpus, int cpu)
 {
 	for (size_t i = 0; i < cpus->count; i++)
 		if (cpus->list[i].cpu == cpu)
@@ -33,9 +33,9 @@ static struct session_cpu *find_cpu(const struct late_cpus *cpus, int cpu)
 	return NULL;
 }
 
-static struct session_cpu *make_cpu(struct late_cpus *cpus, int cpu)
+struct session_cpu *pm_late_cpus_make(struct late_cpus *cpus, int cpu)
 {
-	struct session_cpu *found = find_cpu(cpus, cpu), *more;
+	struct session_cpu *found = pm_late_cpus_find(cpus, cpu), *more;
 
 	if (found != NULL)
 		return found;
@@ -150,7 +150,7 @@ static bool let_one_go(struct pm_session *session, const struct pm_cpus *online)
 		if (event->cpu == last)
 			continue;
 		last = event->cpu;
-		cpu = make_cpu(&session->cpus, event->cpu);
+		cpu = pm_late_cpus_make(&session->cpus, event->cpu);
 		if (cpu == NULL)
 			return false;
 		if (pm_cpus_hold(online, event->cpu) &&
@@ -209,7 +209,7 @@ static void attach_missing(struct pm_session *session, const struct pm_cpus *onl
 
 		if (has_events(session, online->list[i]))
 			continue;
-		cpu = make_cpu(&session->cpus, online->list[i]);
+		cpu = pm_late_cpus_make(&session->cpus, online->list[i]);
 		/* A broker that refused or went may take seconds to say so again. */
 		if (cpu != NULL && !(cpu->refused && session->plan->via_broker))
 			attach_late(session, cpu);

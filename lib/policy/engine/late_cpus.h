@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs that come and go under a session; not installed. */
+/* CPUs that come and go under a session or a sampler; not installed. */
 #ifndef PM_LATE_CPUS_H
 #define PM_LATE_CPUS_H
 
@@ -35,6 +35,12 @@ void pm_late_cpus_follow(struct pm_session *session, bool now);
 
 /* Whether any may come, or go with its events, so that it has to be looked. */
 bool pm_late_cpus_may_come(const struct pm_session *session);
+
+/* What is known of a CPU; NULL: nothing. */
+struct session_cpu *pm_late_cpus_find(const struct late_cpus *cpus, int cpu);
+
+/* The same, made where there is nothing; NULL: no memory. */
+struct session_cpu *pm_late_cpus_make(struct late_cpus *cpus, int cpu);
 
 /* Frees what is known of such CPUs. */
 void pm_late_cpus_free(struct late_cpus *cpus);

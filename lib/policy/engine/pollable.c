@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An epoll(7) of the leaders of rings, of the stop channel and of a timer: rings whose leader has
- * hung up, signals and timers wake nobody. It exists only where somebody asks for it.
+ * An epoll(7) of the leaders of rings, of a session's stop channel and of a timer: rings whose
+ * leader has hung up, signals and timers wake nobody. A session has it only where somebody asks for
+ * it.
  */
 #include "pollable.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -12,18 +14,18 @@
 #include "engine.h"
 #include "wait.h"
 
-static void watch(const struct pollable *pollable, int fd)
+int pm_pollable_watch(const struct pollable *pollable, int fd)
 {
 	struct epoll_event wanted = { .events = EPOLLIN, .data.fd = fd };
 
-	/* EEXIST as a rule */
-	(void)epoll_ctl(pollable->epoll, EPOLL_CTL_ADD, fd, &wanted);
+	/* EEXIST as a rule, of a session */
+	return epoll_ctl(pollable->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0 ? 0 : -errno;
 }
 
-static void set_timer(const struct pollable *pollable, int tick_ms)
+void pm_pollable_arm(const struct pollable *pollable, uint64_t ns)
 {
-	const struct timespec never = { 0, 0 }, tick = tick_ms < 0 ? never : (struct timespec){
-		.tv_sec = tick_ms / 1000, .tv_nsec = tick_ms % 1000 * 1000000L,
+	const struct timespec tick = {
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000),
 	};
 	const struct itimerspec when = { .it_value = tick, .it_interval = tick };
 
@@ -34,21 +36,23 @@ static void set_timer(const struct pollable *pollable, int tick_ms)
 void pm_pollable_renew(struct pm_session *session)
 {
 	const struct pollable *pollable = &session->pollable;
+	int tick;
 
 	if (pollable->epoll == 0)
 		return;
+	tick = pm_wait_tick(session);
 	for (size_t i = 0; i < session->rings.count; i++)
 		if (session->rings.list[i].fd >= 0 && session->rings.list[i].ring.base != NULL)
-			watch(pollable, session->rings.list[i].fd);
-	set_timer(pollable, pm_wait_tick(session));
+			(void)pm_pollable_watch(pollable, session->rings.list[i].fd);
+	pm_pollable_arm(pollable, tick < 0 ? 0 : (uint64_t)tick * 1000000);
 }
 
-void pm_pollable_forget(struct pm_session *session, int fd)
+void pm_pollable_forget(const struct pollable *pollable, int fd)
 {
 	struct epoll_event unused = { .events = 0 };
 
-	if (session->pollable.epoll != 0)
-		(void)epoll_ctl(session->pollable.epoll, EPOLL_CTL_DEL, fd, &unused);
+	if (pollable->epoll != 0)
+		(void)epoll_ctl(pollable->epoll, EPOLL_CTL_DEL, fd, &unused);
 }
 
 void pm_pollable_close(struct pollable *pollable)
@@ -72,24 +76,36 @@ static int not_zero(int fd)
 	return other < 0 ? -errno : other;
 }
 
+int pm_pollable_open(struct pollable *ret)
+{
+	struct pollable opened = { not_zero(epoll_create1(EPOLL_CLOEXEC)), 0 };
+	int err;
+
+	if (opened.epoll < 0)
+		return opened.epoll;
+	opened.timer = not_zero(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+	err = opened.timer < 0 ? opened.timer : pm_pollable_watch(&opened, opened.timer);
+	if (err < 0) {
+		if (opened.timer >= 0)
+			close(opened.timer);
+		close(opened.epoll);
+		return err;
+	}
+	*ret = opened;
+	return 0;
+}
+
 int pm_session_fd(struct pm_session *session)
 {
 	struct pollable *pollable = &session->pollable;
-	int err = pm_session_check(session), epoll, timer;
+	int err = pm_session_check(session);
 
 	if (err < 0 || pollable->epoll != 0)
 		return err < 0 ? err : pollable->epoll;
-	epoll = not_zero(epoll_create1(EPOLL_CLOEXEC));
-	if (epoll < 0)
-		return epoll;
-	timer = not_zero(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-	if (timer < 0) {
-		close(epoll);
-		return timer;
-	}
-	*pollable = (struct pollable){ epoll, timer };
-	watch(pollable, timer);
-	watch(pollable, session->stop.fd);
+	err = pm_pollable_open(pollable);
+	if (err < 0)
+		return err;
+	(void)pm_pollable_watch(pollable, session->stop.fd);
 	pm_pollable_renew(session);
-	return epoll;
+	return pollable->epoll;
 }

@@ -41,7 +41,7 @@ static void drop_hung_up(struct pm_session *session, const struct pollfd *polled
 		for (size_t k = 0; k < session->rings.count; k++)
 			if (session->rings.list[k].fd == polled[i].fd)
 				session->rings.list[k].fd = -1;
-		pm_pollable_forget(session, polled[i].fd);
+		pm_pollable_forget(&session->pollable, polled[i].fd);
 		if (owned)
 			session->cpus.seen_at = 0;
 		else

@@ -15,23 +15,23 @@
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static void give_up_cpu(struct pm_sampler *sampler, int cpu)
-{
-	pm_watch_let_go(sampler, cpu);
-	pm_watch_drop_dead(sampler);
-	pm_watch_close_of(sampler, 0, cpu);
-}
-
 static int open_all_on_cpu(struct pm_sampler *sampler, int cpu)
 {
+	const size_t events = sampler->open.count, rings = sampler->rings.count;
 	struct session_event wanted = { .spec = (uint32_t)sampler->count, .tid = -1, .cpu = cpu };
-	int at = pm_events_open(&sampler->open, &wanted, false), side, err;
+	int err = pm_events_open(&sampler->open, &wanted, false), side;
 
-	if (at < 0)
-		return at;
-	side = sampler->open.list[at].fd;
+	if (err < 0)
+		return err;
+	side = sampler->open.list[err].fd;
 	err = pm_watch_map(sampler, side, cpu);
-	return err < 0 ? err : pm_watch_open_on(sampler, &wanted, side, sampler->count);
+	if (err == 0)
+		err = pm_watch_open_on(sampler, &wanted, side, sampler->count);
+	if (err < 0) {
+		pm_rings_close_since(&sampler->rings, rings);
+		pm_events_close_since(&sampler->open, events);
+	}
+	return err;
 }
 
 int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
@@ -42,7 +42,6 @@ int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag)
 
 		if (err >= 0)
 			continue;
-		give_up_cpu(sampler, cpu);
 		if (err != -ENODEV)
 			return pm_diag_say(diag, -err, err == -EMFILE ? PM_CAUSE_DESCRIPTORS :
 					   PM_CAUSE_UNKNOWN, "sampler: events on cpu %d: %s", cpu,
@@ -67,7 +66,6 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 	const size_t before = sampler->open.count;
 
 	if (open_all_on_cpu(sampler, cpu) < 0) {
-		give_up_cpu(sampler, cpu);
 		sampler->stats.unwatched++;
 		return;
 	}
@@ -87,7 +85,7 @@ void pm_watch_follow_cpus(struct pm_sampler *sampler)
 	for (size_t i = 0; i < sampler->rings.count; i++)
 		if (!pm_cpus_hold(&online, sampler->rings.list[i].cpu) ||
 		    is_dead(sampler, &sampler->rings.list[i], now))
-			pm_watch_let_go(sampler, sampler->rings.list[i].cpu);
+			pm_watch_let_go(sampler, &sampler->rings.list[i]);
 	pm_watch_drop_dead(sampler);
 	/* What a ring holds yet is delivered first. */
 	for (size_t i = 0; i < online.count; i++)

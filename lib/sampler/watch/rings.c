@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "../../policy/plan/attrs.h"
@@ -60,14 +59,6 @@ void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu)
 
 /* ---------------------------------------------------------------------------------------- rings */
 
-struct session_ring *pm_watch_ring(const struct pm_sampler *sampler, int cpu)
-{
-	for (size_t i = 0; i < sampler->rings.count; i++)
-		if (sampler->rings.list[i].cpu == cpu && !sampler->rings.list[i].dead)
-			return &sampler->rings.list[i];
-	return NULL;
-}
-
 bool pm_watch_has_ring(const struct pm_sampler *sampler, int cpu)
 {
 	for (size_t i = 0; i < sampler->rings.count; i++)
@@ -76,21 +67,16 @@ bool pm_watch_has_ring(const struct pm_sampler *sampler, int cpu)
 	return false;
 }
 
-void pm_watch_let_go(struct pm_sampler *sampler, int cpu)
+void pm_watch_let_go(struct pm_sampler *sampler, struct session_ring *ring)
 {
-	struct session_ring *ring = pm_watch_ring(sampler, cpu);
-
-	if (ring == NULL)
-		return;
 	/* ENOENT where nobody is to be woken */
-	(void)epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, ring->fd, NULL);
+	pm_pollable_forget(&sampler->pollable, ring->fd);
 	ring->dead = true;
 }
 
 int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu)
 {
 	const struct session_event leader = { .fd = fd, .cpu = cpu };
-	struct epoll_event wanted = { .events = EPOLLIN, .data.u32 = (uint32_t)cpu };
 	struct ring_set *rings = &sampler->rings;
 	size_t *heap = realloc(sampler->heap, (rings->count + 1) * sizeof(*heap));
 	int err;
@@ -105,7 +91,7 @@ int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu)
 	rings->list[rings->count - 1].released = rings->list[rings->count - 1].ring.tail;
 	/* Refused: then the ring is read by the clock. */
 	if (!(sampler->opts.flags & PM_SAMPLER_NO_WAKEUP))
-		(void)epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &wanted);
+		(void)pm_pollable_watch(&sampler->pollable, fd);
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +21,6 @@
 
 #define TICK_NS 100000000ull		/* rings are looked at that often, wake-up or not */
 #define FOLLOW_NS 1000000000ull		/* and processes and CPUs that often */
-#define TIMER UINT32_MAX		/* in the epoll, beside the numbers of CPUs */
 
 /* -------------------------------------------------------------------------------------- opening */
 
@@ -75,18 +73,6 @@ static int look_around(struct pm_sampler *sampler, struct pm_diag *diag)
 	return check_pids(sampler, diag);
 }
 
-static int make_channels(struct pm_sampler *sampler)
-{
-	struct epoll_event wanted = { .events = EPOLLIN, .data.u32 = TIMER };
-
-	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
-	sampler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (sampler->epoll < 0 || sampler->timer < 0 ||
-	    epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, sampler->timer, &wanted) != 0)
-		return -errno;
-	return 0;
-}
-
 static int load_profile(struct pm_sampler *sampler, struct pm_profile *profile,
 			struct pm_diag *diag)
 {
@@ -105,7 +91,7 @@ static int open_all(struct pm_sampler *sampler, struct pm_diag *diag)
 	int err = pm_cpus_list(sampler->plan->cpus, diag, &sampler->on);
 
 	if (err == 0)
-		err = make_channels(sampler);
+		err = pm_pollable_open(&sampler->pollable);
 	if (err == 0)
 		err = look_around(sampler, diag);
 	return err < 0 ? err : pm_watch_open(sampler, diag);
@@ -127,7 +113,7 @@ int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
 		free(sampler);
 		return -ENOMEM;
 	}
-	sampler->epoll = sampler->timer = sampler->cgroup = -1;
+	sampler->cgroup = -1;
 	sampler->pid = getpid();
 	err = pm_watch_take_opts(sampler, opts, diag);
 	if (err == 0)
@@ -157,10 +143,7 @@ void pm_sampler_destroy(struct pm_sampler *sampler)
 	pm_watch_free_threads(sampler);
 	free(sampler->on.list);
 	pm_plan_destroy(sampler->plan);
-	if (sampler->epoll >= 0)
-		close(sampler->epoll);
-	if (sampler->timer >= 0)
-		close(sampler->timer);
+	pm_pollable_close(&sampler->pollable);
 	if (sampler->cgroup >= 0)
 		close(sampler->cgroup);
 	free(sampler);
@@ -174,15 +157,6 @@ static int check(const struct pm_sampler *sampler)
 	if (sampler->pid != getpid())
 		return -ECHILD;
 	return sampler->running ? 0 : -ENOTCONN;
-}
-
-static void arm(const struct pm_sampler *sampler, uint64_t ns)
-{
-	const struct itimerspec when = { .it_value = {
-		.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u),
-	} };
-
-	(void)timerfd_settime(sampler->timer, 0, &when, NULL);
 }
 
 static void disable(const struct pm_sampler *sampler)
@@ -210,27 +184,28 @@ int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 	sampler->running = true;
 	sampler->followed_at = now_of(sampler);
 	err = pm_processes_refresh(&sampler->processes, sampler->followed_at);
-	arm(sampler, TICK_NS);
+	pm_pollable_arm(&sampler->pollable, TICK_NS);
 	return err;
 }
 
-/* A wake-up that is not taken back would come again at once. */
+static struct session_ring *ring_of(const struct pm_sampler *sampler, int fd)
+{
+	for (size_t i = 0; i < sampler->rings.count; i++)
+		if (sampler->rings.list[i].fd == fd && !sampler->rings.list[i].dead)
+			return &sampler->rings.list[i];
+	return NULL;
+}
+
+/* What the timer has to say is taken back when it is set anew. */
 static void take_wakeups(struct pm_sampler *sampler, const struct epoll_event *woken, int count)
 {
 	for (int i = 0; i < count; i++) {
-		struct session_ring *ring;
-		uint64_t expirations;
+		struct session_ring *ring = ring_of(sampler, woken[i].data.fd);
 
-		if (woken[i].data.u32 == TIMER) {
-			if (read(sampler->timer, &expirations, sizeof(expirations)) < 0)
-				continue;
-			continue;
-		}
-		ring = pm_watch_ring(sampler, (int)woken[i].data.u32);
 		if (ring == NULL || !(woken[i].events & (EPOLLHUP | EPOLLERR)))
 			continue;
 		/* Its thread, or its CPU, is gone: from here on the ring is read by the clock. */
-		pm_watch_let_go(sampler, ring->cpu);
+		pm_watch_let_go(sampler, ring);
 		ring->dead = sampler->way != WAY_THREADS;
 	}
 }
@@ -238,7 +213,7 @@ static void take_wakeups(struct pm_sampler *sampler, const struct epoll_event *w
 static void wait(struct pm_sampler *sampler, int timeout_ms)
 {
 	struct epoll_event woken[64];
-	int count = epoll_wait(sampler->epoll, woken, 64, timeout_ms);
+	int count = epoll_wait(sampler->pollable.epoll, woken, 64, timeout_ms);
 
 	take_wakeups(sampler, woken, count);
 }
@@ -267,8 +242,8 @@ static int turn(struct pm_sampler *sampler)
 		pm_watch_follow(sampler);
 		pm_processes_sweep(&sampler->processes, now);
 	}
-	arm(sampler, pm_watch_is_waiting(sampler) && sampler->opts.delay < TICK_NS ?
-	    sampler->opts.delay : TICK_NS);
+	pm_pollable_arm(&sampler->pollable, pm_watch_is_waiting(sampler) &&
+			sampler->opts.delay < TICK_NS ? sampler->opts.delay : TICK_NS);
 	return count;
 }
 
@@ -305,7 +280,7 @@ int pm_sampler_stop(struct pm_sampler *sampler)
 
 int pm_sampler_fd(const struct pm_sampler *sampler)
 {
-	return sampler->epoll;
+	return sampler->pollable.epoll;
 }
 
 /* ------------------------------------------------------------------------------------- looking */

@@ -94,8 +94,8 @@ static int open_thread(const struct opening *opening, uint32_t tid)
 /* A thread with events on all CPUs has them on those that came late, too. */
 static int mark_on_late(struct pm_sampler *sampler, uint32_t tid)
 {
-	for (size_t i = 0; i < sampler->late_count; i++) {
-		struct threads *threads = &sampler->late[i].threads;
+	for (size_t i = 0; i < sampler->late.count; i++) {
+		struct threads *threads = &sampler->late.list[i].threads;
 		struct thread_mark *mark = pm_threads_mark(threads, (pid_t)tid, true);
 
 		if (mark == NULL)
@@ -265,20 +265,8 @@ static void look_again(struct pm_sampler *sampler)
 		}
 }
 
-static struct late_cpu *make_late(struct pm_sampler *sampler, int cpu)
-{
-	struct late_cpu *more = realloc(sampler->late, (sampler->late_count + 1) * sizeof(*more));
-
-	if (more == NULL)
-		return NULL;
-	sampler->late = more;
-	more += sampler->late_count++;
-	*more = (struct late_cpu){ .cpu = cpu };
-	return more;
-}
-
 /* What is watched has inherited events on other CPUs only; here each thread has its own. */
-static void open_all_on(struct pm_sampler *sampler, struct late_cpu *late)
+static void open_all_on(struct pm_sampler *sampler, struct session_cpu *late)
 {
 	const struct processes *all = &sampler->processes;
 
@@ -299,7 +287,7 @@ static void open_all_on(struct pm_sampler *sampler, struct late_cpu *late)
 static void attach_late(struct pm_sampler *sampler, int cpu)
 {
 	const size_t before = sampler->open.count;
-	struct late_cpu *late;
+	struct session_cpu *late;
 
 	if (pm_watch_has_ring(sampler, cpu))
 		return;
@@ -307,7 +295,7 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 		sampler->stats.unwatched++;
 		return;
 	}
-	late = make_late(sampler, cpu);
+	late = pm_late_cpus_make(&sampler->late, cpu);
 	if (late != NULL)
 		open_all_on(sampler, late);
 	sampler->stats.late_cpus++;
@@ -328,24 +316,21 @@ static void follow_cpus(struct pm_sampler *sampler)
 
 struct threads *pm_watch_threads_on(struct pm_sampler *sampler, int cpu)
 {
-	for (size_t i = 0; i < sampler->late_count; i++)
-		if (sampler->late[i].cpu == cpu)
-			return &sampler->late[i].threads;
-	return &sampler->threads;
+	struct session_cpu *late = pm_late_cpus_find(&sampler->late, cpu);
+
+	return late != NULL ? &late->threads : &sampler->threads;
 }
 
 void pm_watch_forget_thread(struct pm_sampler *sampler, uint32_t tid)
 {
-	for (size_t i = 0; i < sampler->late_count; i++)
-		pm_threads_forget(&sampler->late[i].threads, (pid_t)tid);
+	for (size_t i = 0; i < sampler->late.count; i++)
+		pm_threads_forget(&sampler->late.list[i].threads, (pid_t)tid);
 	pm_threads_forget(&sampler->threads, (pid_t)tid);
 }
 
 void pm_watch_free_threads(struct pm_sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->late_count; i++)
-		pm_threads_free(&sampler->late[i].threads);
-	free(sampler->late);
+	pm_late_cpus_free(&sampler->late);
 	free(sampler->proof.threads);
 	pm_threads_free(&sampler->threads);
 }

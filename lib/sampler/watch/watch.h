@@ -6,9 +6,10 @@
 #include "../../perfmodes_sampler.h"
 #include "../../pm_sys.h"
 #include "../../policy/engine/ids.h"
+#include "../../policy/engine/late_cpus.h"
+#include "../../policy/engine/pollable.h"
 #include "../../policy/engine/rings.h"
 #include "../../policy/engine/sums.h"
-#include "../../policy/engine/threads.h"
 #include "../../policy/plan/cpus.h"
 #include "processes.h"
 
@@ -21,12 +22,6 @@ enum way {
 	WAY_CPUS,		/* events on each CPU, of all that runs there */
 	WAY_THREADS,		/* inheriting events of each thread, on each CPU */
 	WAYS
-};
-
-/* A CPU that came online after the start, in WAY_THREADS: which threads have events of it. */
-struct late_cpu {
-	int cpu;
-	struct threads threads;
 };
 
 /* A thread that was there at the start, and has not run since. */
@@ -60,12 +55,11 @@ struct pm_sampler {
 	struct sums sums;
 	struct ring_set rings;		/* one a CPU */
 	size_t *heap, heap_count;	/* rings that hold a record, the oldest first */
-	int epoll, timer;
+	struct pollable pollable;
 
 	struct processes processes;
 	struct threads threads;		/* WAY_THREADS: which have events of their own */
-	struct late_cpu *late;
-	size_t late_count;
+	struct late_cpus late;		/* WAY_THREADS: those that came, with the threads there */
 	struct watch_proof proof;	/* WAY_THREADS: see prove.c */
 	uint64_t followed_at, delivered_to, turn_began;	/* ns */
 	bool running, ended;
