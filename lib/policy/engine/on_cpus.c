@@ -226,6 +226,31 @@ static int open_again_and_again(struct opening *opening)
 	return err;
 }
 
+static int refused(const struct opening *opening, int err, struct pm_diag *diag)
+{
+	return opening->each_failed ? err :
+		pm_events_refused(&opening->session->events, opening->failed.spec,
+				  opening->failed.cpu, err, diag);
+}
+
+int pm_on_cpus_count(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
+{
+	const size_t events = session->events.count, rings = session->rings.count;
+	struct opening opening = {
+		.session = session, .cpus = cpus, .failed = { .cpu = -1 },
+	};
+	int fresh = 1;
+
+	for (unsigned int i = 0; fresh > 0 && i < session->plan->opts.rounds; i++) {
+		pm_on_cpus_undo(session, events, rings);
+		fresh = open_one_listing(&opening);
+	}
+	if (fresh < 0)
+		return refused(&opening, fresh, diag);
+	session->stats.late_threads += (uint64_t)fresh;
+	return pm_events_enable(&session->events, diag);
+}
+
 int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
 		    each_opened *each, struct pm_diag *diag)
 {
@@ -237,9 +262,7 @@ int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
 	int err = open_again_and_again(&opening);
 
 	if (err < 0)
-		return opening.each_failed ? err :
-			pm_events_refused(&session->events, opening.failed.spec,
-					  opening.failed.cpu, err, diag);
+		return refused(&opening, err, diag);
 	return err == 0 ? 0 : pm_diag_say(diag, EAGAIN, PM_CAUSE_NONE, "attach: new threads still "
 					  "appeared in listing %u", listings);
 }

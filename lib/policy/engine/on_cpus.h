@@ -20,6 +20,14 @@ int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag);
 int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
 		    each_opened *each, struct pm_diag *diag);
 
+/*
+ * operations.attach_cpus of counters; CPU -1 is any. Counts by an inherited counter and by one of
+ * the thread itself cannot be told apart, so no thread may come while they are opened: then all of
+ * it begins anew. After the last attempt new threads are taken to have inherited, and are counted
+ * as late. Enables.
+ */
+int pm_on_cpus_count(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag);
+
 /* Events from `first` on are open, each on one CPU: a ring on each, forwarding, ids; enables. */
 int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,
 		       struct pm_diag *diag);

@@ -14,48 +14,6 @@ static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 	pm_cost_hold(ret, pm_cost_targets(plan, ret->threads) * ret->cpus);
 }
 
-/* Closes those of threads that were not in the first listing. */
-static void drop_later(struct event_list *events, size_t first)
-{
-	for (size_t i = first; i < events->count; i++) {
-		struct session_event *event = &events->list[i];
-
-		if (event->round == 0)
-			continue;
-		close(event->fd);
-		event->fd = -1;
-	}
-	pm_events_forget_closed(events);
-}
-
-static uint64_t count_later(const struct threads *threads)
-{
-	uint64_t late = 0;
-
-	for (size_t i = 0; i < threads->room; i++)
-		late += threads->marks[i].listed && threads->marks[i].round > 0;
-	return late;
-}
-
-/*
- * As with counters of any CPU, counts by an inherited counter and by one of the thread itself
- * cannot be told apart. Threads of later listings are taken to have inherited, and are counted as
- * late.
- */
-static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag)
-{
-	const size_t first = session->events.count;
-	int err = pm_on_cpus_open(session, cpus, NULL, diag);
-
-	if (err < 0)
-		return err;
-	if (session->threads.rounds > 1) {
-		drop_later(&session->events, first);
-		session->stats.late_threads += count_later(&session->threads);
-	}
-	return pm_events_enable(&session->events, diag);
-}
-
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	pm_plan_as_counters(session->plan);
@@ -64,7 +22,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 
 static const struct operations operations = {
 	.attach = attach,
-	.attach_cpus = attach_cpus,
+	.attach_cpus = pm_on_cpus_count,
 	.prove = pm_canary_inherits,
 };
 
