@@ -74,9 +74,9 @@ struct pm_stats {
 	uint64_t full_rings;
 	/*
 	 * Found out in polls and at the end, of software events, tracepoints and breakpoints: how
-	 * many of the events have counted more than their samples and told losses stand for, cannot
-	 * be read, or were enabled on a CPU of any and did not run there. Found out in readings, of
-	 * any events: those that ran for longer than they were enabled.
+	 * many of the events have counted more than their samples and told losses stand for, or
+	 * cannot be read. Found out in readings, of any events: those that ran for longer than they
+	 * were enabled.
 	 */
 	uint64_t incomplete_events;
 	/*

@@ -47,18 +47,6 @@ static bool is_asked(const struct pm_session *session)
 	return false;
 }
 
-/* Where events are of any CPU, these run whenever they are enabled. */
-static void look_for_idle(struct pm_session *session, const struct pm_value *values)
-{
-	for (size_t i = 0; i < session->events.count; i++)
-		if (session->events.list[i].cpu >= 0)
-			return;
-	for (size_t i = 0; i < session->plan->count; i++)
-		if (is_exact(&session->plan->events[i]) &&
-		    values[i].running < values[i].enabled - values[i].enabled / 16)
-			session->proof->account.incomplete |= 1u << i;
-}
-
 /* ----------------------------------------------------------------------------------- witnesses */
 
 void pm_account_call_witnesses(struct pm_session *session)
@@ -121,7 +109,6 @@ void pm_account_look(struct pm_session *session)
 		account->looked = true;
 		return;
 	}
-	look_for_idle(session, values);
 	hear_witnesses(account, values);
 	for (size_t i = 0; i < session->plan->count; i++) {
 		account->counted[i] = values[i].value;

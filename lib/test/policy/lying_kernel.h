@@ -63,7 +63,7 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 	const int pid = (int)args[1], cpu = (int)args[2];
 	const bool other = pid > 0 && pid != kernel.opener, on_last = cpu == kernel.last_cpu;
 	static unsigned int opens;
-	long changed[5] = { args[0], args[1], args[2], args[3], args[4] }, fd;
+	long fd;
 	bool dead = kernel.lie == LIE_mute || (kernel.lie == LIE_dead_cpu && on_last) ||
 		(kernel.lie == LIE_dead_threads && other);
 
@@ -76,10 +76,8 @@ static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *a
 		attr->disabled = 1;
 	if (kernel.lie == LIE_inherit_ignored)
 		attr->inherit = 0;
-	if (kernel.lie == LIE_any_cpu_is_one && cpu < 0)
-		changed[2] = kernel.last_cpu;
 	fd = kernel.lie == LIE_no_event && ++opens % 3 == 0 ? open("/dev/null", O_RDWR) :
-		open_really(real, changed);
+		open_really(real, args);
 	attr->disabled = asked.disabled;
 	attr->inherit = asked.inherit;
 	if (fd >= 0 && fd < 4096) {
