@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../spec/now.h"
 
 #define PATIENCE_NS 2000000000ull	/* for one answer */
 #define TURNS 100000			/* of a clock that stands still, among signals */
@@ -70,16 +71,15 @@ static int take_descriptors(struct msghdr *message, bool wanted)
 static bool has_answer(int socket)
 {
 	struct pollfd ready = { .fd = socket, .events = POLLIN };
-	uint64_t now = 0, end;
+	uint64_t now = pm_now();
+	const uint64_t end = now + PATIENCE_NS;
 	int count, turns = TURNS;
 
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	end = now + PATIENCE_NS;
 	do {
 		count = poll(&ready, 1, (int)((end - now) / 1000000));
 		if (count >= 0 || errno != EINTR)
 			break;
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+		now = pm_now();
 	} while (--turns > 0 && now < end);
 	return count > 0;
 }

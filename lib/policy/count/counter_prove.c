@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * That counters count. A page fault is counted once, and getrusage(2) tells without perf how many
- * a thread has had: that bounds a count on both sides. A clock must go on. Nothing else can be
- * caused at no cost.
+ * That counters count: page faults are caused, and of them it is known how many there were, at
+ * least; a clock must go on. Nothing else can be caused at no cost. A filter that answers in place
+ * of ioctl(2) starts nothing, and some virtual PMUs count nothing.
  */
-#define _GNU_SOURCE
 #include "counter.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../engine/threads.h"
+#include "../spec/now.h"
+#include "../spec/spec.h"
 
 #define TICK_NS 20000000	/* longer than the tick of any kernel */
 #define LOOKS 1000000		/* where the clock stands still */
 #define TRIES 3			/* what else the thread does may come between once */
-#define FAULTS 8
-#define SLACK 3			/* half and twice of FAULTS are beyond it */
+#define FAULTS 8		/* half of them may be left out */
 #define CHILD_FAULTS 32
-#define CHILD_SLACK 8
-#define WAIT_TURNS 10000	/* of sched_yield(2) */
-
-static bool counts_faults(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
-		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
-}
 
 static bool is_clock(const struct pm_event_spec *spec)
 {
@@ -37,17 +27,6 @@ static bool is_clock(const struct pm_event_spec *spec)
 }
 
 /* ---------------------------------------------------------------------------------- page faults */
-
-/* Page faults of the calling thread so far; false: not known. */
-static bool faults_of_thread(uint64_t *ret)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_THREAD, &usage) != 0)
-		return false;
-	*ret = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-	return true;
-}
 
 /* Reads, which the page of zeros answers. False: there is no memory for it. */
 static bool cause_faults(size_t count)
@@ -66,32 +45,21 @@ static bool cause_faults(size_t count)
 
 enum answer { RIGHT, WRONG, NOT_KNOWN };
 
-/* Around all that the threads have had: those in the kernel may be left out. */
-static enum answer judge(uint64_t counted, uint64_t least, uint64_t most)
-{
-	return counted >= least && counted <= most ? RIGHT : WRONG;
-}
-
 static enum answer try_own(struct pm_counters *counters, size_t index)
 {
 	struct pm_value before = { .size = sizeof(before) }, after = before;
-	uint64_t begin, end;
 
-	if (!faults_of_thread(&begin) || pm_counters_read_one(counters, index, &before) < 0 ||
-	    !cause_faults(FAULTS) || pm_counters_read_one(counters, index, &after) < 0 ||
-	    !faults_of_thread(&end))
+	if (pm_counters_read_one(counters, index, &before) < 0 || !cause_faults(FAULTS) ||
+	    pm_counters_read_one(counters, index, &after) < 0)
 		return NOT_KNOWN;
-	/* Threads that it has made meanwhile may count as well. */
-	return judge(after.value - before.value, end - begin - SLACK,
-		     counters->inherit ? UINT64_MAX : end - begin + SLACK);
+	return after.value - before.value >= FAULTS / 2 ? RIGHT : WRONG;
 }
 
 /* ------------------------------------------------------------------------------------- children */
 
 struct child {
 	pid_t tid;
-	uint64_t faults;
-	bool known;
+	bool done;
 };
 
 static void *run_child(void *context)
@@ -99,35 +67,37 @@ static void *run_child(void *context)
 	struct child *child = context;
 
 	child->tid = pm_gettid();
-	child->known = cause_faults(CHILD_FAULTS) && faults_of_thread(&child->faults);
+	child->done = cause_faults(CHILD_FAULTS);
 	return NULL;
 }
 
-/* A joined thread may not have left the kernel; then /proc and PM_ALL_THREADS would find it. */
-static bool have_child(struct child *child)
+static bool have_child(void)
 {
+	struct child child = { .done = false };
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, run_child, child) != 0)
+	if (pthread_create(&thread, NULL, run_child, &child) != 0)
 		return false;
 	(void)pthread_join(thread, NULL);
-	for (int i = 0; i < WAIT_TURNS && syscall(SYS_tgkill, getpid(), child->tid, 0) == 0; i++)
-		(void)sched_yield();
-	return child->known;
+	pm_threads_wait_gone(child.tid);
+	return child.done;
 }
 
+/* Its faults are counted beside those that it takes to make it. */
 static enum answer try_child(struct pm_counters *counters, size_t index)
 {
 	struct pm_value before = { .size = sizeof(before) }, after = before;
-	struct child child = { .known = false };
-	uint64_t begin, end, all;
+	uint64_t own;
 
-	if (!faults_of_thread(&begin) || pm_counters_read_one(counters, index, &before) < 0 ||
-	    !have_child(&child) || pm_counters_read_one(counters, index, &after) < 0 ||
-	    !faults_of_thread(&end))
+	if (pm_counters_read_one(counters, index, &before) < 0)
 		return NOT_KNOWN;
-	all = end - begin + child.faults;
-	return judge(after.value - before.value, all - CHILD_SLACK, all + CHILD_SLACK);
+	own = pm_threads_own_faults();
+	if (!have_child())
+		return NOT_KNOWN;
+	own = pm_threads_own_faults() - own;
+	if (pm_counters_read_one(counters, index, &after) < 0)
+		return NOT_KNOWN;
+	return after.value - before.value >= own + CHILD_FAULTS / 2 ? RIGHT : WRONG;
 }
 
 static enum answer try_often(struct pm_counters *counters, size_t index,
@@ -148,7 +118,7 @@ int pm_counters_prove_children(struct pm_counters *counters)
 	if (!counters->inherit || !pm_counters_are_own(counters))
 		return 0;
 	for (size_t i = 0; i < counters->count && answer == NOT_KNOWN; i++) {
-		if (!counts_faults(&counters->specs[i]) ||
+		if (!pm_is_page_fault(&counters->specs[i]) ||
 		    pm_counters_switch(counters, PERF_EVENT_IOC_ENABLE) < 0)
 			continue;
 		answer = try_often(counters, i, try_child);
@@ -168,13 +138,13 @@ static bool is_enabled(const struct counter *leader)
 	uint64_t begin = 0, now = 0, words[3 + COUNTERS_MAX];
 	int looks = 0;
 
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	begin = pm_now();
 	do {
 		/* Alone: value, enabled, running. A group: members, enabled, running, values. */
 		if (read(leader->fd, words, sizeof(words)) < (ssize_t)(3 * sizeof(*words)) ||
 		    words[1] != 0)
 			return true;
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+		now = pm_now();
 	} while (++looks < LOOKS && now - begin < TICK_NS);
 	return false;
 }
@@ -191,7 +161,7 @@ static enum answer try_clock(struct pm_counters *counters, size_t index)
 
 static enum answer try_event(struct pm_counters *counters, size_t index)
 {
-	if (counts_faults(&counters->specs[index]))
+	if (pm_is_page_fault(&counters->specs[index]))
 		return try_often(counters, index, try_own);
 	if (is_clock(&counters->specs[index]))
 		return try_often(counters, index, try_clock);
@@ -212,7 +182,7 @@ int pm_counters_prove(struct pm_counters *counters)
 					!is_enabled(&counters->counters[i])))
 			return -EIO;
 		stats.unproven -= answer == RIGHT &&
-			(!counters->inherit || (counts_faults(&counters->specs[i]) &&
+			(!counters->inherit || (pm_is_page_fault(&counters->specs[i]) &&
 						counters->children_proven));
 	}
 	counters->proven = true;

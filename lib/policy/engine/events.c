@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
 #include "../plan/group.h"
 #include "../plan/open.h"
+#include "../spec/now.h"
 
 /*
  * The kernel gives the lowest free descriptor, so the number of a new one tells that as many are
@@ -32,14 +32,6 @@ static void raise_when_short(struct event_list *events, int fd)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static uint64_t now_ns(void)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	return now;
 }
 
 static int add_event(struct event_list *events, const struct session_event *event)
@@ -139,7 +131,7 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 
 	pm_plan_set_inherit(events->plan, &attr, inherit);
 	attr.disabled = !events->enabled;
-	event.begun[0] = now_ns();
+	event.begun[0] = pm_now();
 	for (int tries = 0; tries < 2; tries++) {
 		event.fd = open_event(events, &attr, &event);
 		if (event.fd != -EMFILE || !(events->plan->opts.allow & PM_ALLOW_RAISE_NOFILE))
@@ -149,7 +141,7 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 	if (event.fd < 0)
 		return event.fd;
 	raise_when_short(events, event.fd);
-	event.begun[1] = now_ns();
+	event.begun[1] = pm_now();
 	if (event.tid == 0)
 		event.tid = pm_gettid();
 	return pm_events_add(events, &event, attr.read_format);
@@ -164,7 +156,7 @@ int pm_events_enable_since(const struct event_list *events, size_t count, struct
 {
 	/* Backwards, so that a group begins when its leader does, with all members: see group.c. */
 	for (size_t i = events->count; i-- > count;) {
-		const uint64_t before = now_ns();
+		const uint64_t before = pm_now();
 		int err = pm_ioctl(events->list[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 
 		if (err < 0)
@@ -172,7 +164,7 @@ int pm_events_enable_since(const struct event_list *events, size_t count, struct
 					   "ENABLE): %s: the events cannot be started, a filter "
 					   "may refuse it", pm_errno_name(-err));
 		events->list[i].begun[0] = before;
-		events->list[i].begun[1] = now_ns();
+		events->list[i].begun[1] = pm_now();
 	}
 	return 0;
 }
@@ -213,7 +205,7 @@ int pm_event_counts(const struct event_list *events, const struct session_event 
 
 int pm_event_begin(const struct event_list *events, struct session_event *event)
 {
-	const uint64_t before = now_ns();
+	const uint64_t before = pm_now();
 	struct pm_counts counts;
 	int err = pm_event_counts(events, event, &counts);
 
@@ -223,7 +215,7 @@ int pm_event_begin(const struct event_list *events, struct session_event *event)
 	event->base.enabled += counts.time_enabled;
 	event->base.running += counts.time_running;
 	event->begun[0] = before;
-	event->begun[1] = now_ns();
+	event->begun[1] = pm_now();
 	return 0;
 }
 

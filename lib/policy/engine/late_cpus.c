@@ -16,10 +16,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../pm_sys.h"
 #include "../plan/cpus.h"
+#include "../spec/now.h"
 #include "engine.h"
 #include "on_cpus.h"
 
@@ -220,12 +220,11 @@ void pm_late_cpus_follow(struct pm_session *session, bool at_once)
 {
 	const bool owned = session->strategy->able & OWNED_BY_CPU;
 	struct pm_cpus online;
-	uint64_t now = 0;
+	const uint64_t now = pm_now();
 	int err;
 
 	if (session->operations->attach_cpus == NULL || session->draining)
 		return;
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (!at_once && session->cpus.seen_at != 0 && now - session->cpus.seen_at < LOOK_NS)
 		return;
 	session->cpus.seen_at = now;

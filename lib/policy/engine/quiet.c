@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include "../spec/now.h"
 #include "engine.h"
 #include "wait.h"
 
@@ -48,7 +49,7 @@ void pm_quiet_look(struct pm_session *session, int count)
 	const bool ran = pm_wait_is_timed(session) && others_ran(quiet);
 
 	if (ran || count > 0 || quiet->active_at == 0)
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &quiet->active_at);
+		quiet->active_at = pm_now();
 }
 
 bool pm_quiet_is(const struct pm_session *session)

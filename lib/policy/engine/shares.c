@@ -4,18 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../plan/group.h"
+#include "../spec/now.h"
 #include "engine.h"
-
-static uint64_t now_ns(void)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	return now;
-}
 
 /* ------------------------------------------------------------------------------------- reading */
 
@@ -49,7 +41,7 @@ static struct share_target *target_of(struct shares *shares, uint32_t asked,
 		found = &shares->targets[shares->target_count++];
 		*found = (struct share_target){
 			.asked = asked, .tid = event->tid, .late = event->late != 0,
-			.begun = { event->begun[0], event->begun[1] }, .read = { now_ns() },
+			.begun = { event->begun[0], event->begun[1] }, .read = { pm_now() },
 		};
 	}
 	return found;
@@ -92,7 +84,7 @@ static int read_all(struct pm_session *session, struct shares *shares)
 		raw->enabled += part->enabled = counts.time_enabled;
 		raw->running += part->running = counts.time_running;
 		add(target, event, part);
-		target->read[1] = now_ns();
+		target->read[1] = pm_now();
 	}
 	shares->count = events->count;
 	return 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Listing the threads of a process, and what is kept of each. */
+#define _GNU_SOURCE
 #include "threads.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +16,7 @@
 #include "../../pm_sys.h"
 
 #define GUESSES 4096
+#define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
 static struct thread_mark *mark_slot(const struct threads *threads, pid_t tid)
 {
@@ -303,6 +307,20 @@ int pm_threads_late(struct threads *threads, struct pm_stats *stats, pid_t tid, 
 	mark->refused = err < 0;
 	mark->listed = err >= 0;
 	return 0;
+}
+
+void pm_threads_wait_gone(pid_t tid)
+{
+	for (int i = 0; i < WAIT_TURNS && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
+		(void)sched_yield();
+}
+
+uint64_t pm_threads_own_faults(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) != 0 ? 0 :
+		(uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
 }
 
 void pm_threads_free(struct threads *threads)

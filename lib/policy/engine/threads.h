@@ -68,6 +68,15 @@ int pm_threads_unlisted(struct threads *threads);
  */
 int pm_threads_late(struct threads *threads, struct pm_stats *stats, pid_t tid, int err);
 
+/*
+ * A joined thread may not have left the kernel: until then /proc lists it, and what it counted is
+ * not in the events that it inherited.
+ */
+void pm_threads_wait_gone(pid_t tid);
+
+/* Page faults of the calling thread, as the kernel accounts them without perf; 0: not known. */
+uint64_t pm_threads_own_faults(void);
+
 void pm_threads_free(struct threads *threads);
 
 #endif

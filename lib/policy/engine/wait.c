@@ -5,12 +5,14 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "../spec/now.h"
 #include "late_cpus.h"
 
 #define TICK_MS 100		/* rings are looked at that often, wake-up or not */
 #define FAST_TICK_MS 20		/* where nobody would wake us */
 #define QUIET_TICK_MS 250	/* either, while nothing happens */
 #define SLOW_TICK_MS 1000	/* where nobody has to look: CPUs that come are looked for */
+#define FOLLOW_NS 50000000	/* between two listings of threads while nothing tells of a new one */
 #define RING_BYTES_A_MS 1024	/* that may come when it begins to, where nobody would wake us */
 
 /* Leaders that can still wake us, and the stop channel first. Returns how many. */
@@ -47,6 +49,23 @@ static void drop_hung_up(struct pm_session *session, const struct pollfd *polled
 		else
 			session->stats.leaders_gone++;
 	}
+}
+
+void pm_follow_begin(struct pm_session *session, bool follows)
+{
+	session->follows = follows;
+	session->followed_at = pm_now();
+}
+
+bool pm_follow_is_due(struct pm_session *session)
+{
+	const uint64_t now = pm_now(), before = session->followed_at;
+
+	/* A clock that stands still tells nothing: then each time. */
+	if (!session->follows || (before != 0 && now != before && now - before < FOLLOW_NS))
+		return false;
+	session->followed_at = now;
+	return true;
 }
 
 bool pm_wait_is_timed(const struct pm_session *session)

@@ -4,28 +4,17 @@
  * accounts without perf, too. Nothing else is so exact: of two threads, one of which has ended,
  * clocks and times were seen to be a third of the CPU time of both (6.18).
  */
-#define _GNU_SOURCE
 #include "canary_counters.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "canary_thread.h"
 
 static bool must_count(const struct pm_session *session, const struct plan_event *event,
 		       bool inherited)
 {
-	return inherited ? pm_canary_can_cause(event) : pm_canary_is_fault(&event->spec) &&
+	return inherited ? pm_canary_can_cause(event) : pm_is_page_fault(&event->spec) &&
 		(event->spec.tid == 0 || event->spec.tid == session->self);
-}
-
-/* Page faults of this thread so far. */
-static uint64_t own_faults(void)
-{
-	struct rusage usage;
-
-	return getrusage(RUSAGE_THREAD, &usage) != 0 ? 0 :
-		(uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
 }
 
 /* What was caused is in the sums, of all threads or of all that runs, beside `own` faults. */
@@ -35,7 +24,7 @@ static int judge(const struct pm_session *session, bool inherited, uint64_t own,
 {
 	for (size_t i = 0; i < session->plan->count; i++) {
 		const struct plan_event *event = &session->plan->events[i];
-		const uint64_t least = pm_canary_is_fault(&event->spec) ?
+		const uint64_t least = pm_is_page_fault(&event->spec) ?
 			own + session->proof->memory.faults / 2 : 1;
 
 		if (!must_count(session, event, inherited) ||
@@ -78,10 +67,10 @@ int pm_canary_counters(struct pm_session *session, bool inherited, bool patient,
 
 	if (pm_sums_read(&session->sums, &session->events, before) < 0)
 		return 0;
-	own = own_faults();
+	own = pm_threads_own_faults();
 	caused = inherited ? send_and_bury(session, patient) :
 		cause_by_self(&session->proof->memory);
-	own = inherited ? own_faults() - own : 0;
+	own = inherited ? pm_threads_own_faults() - own : 0;
 	if (!caused || pm_sums_read(&session->sums, &session->events, after) < 0)
 		return 0;
 	return judge(session, inherited, own, before, after, reason, size);

@@ -11,14 +11,12 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "../plan/attrs.h"
 
 #define BURN_NS 4000000		/* longest that a clock's period may last to be waited for */
 #define FAULTS 16
-#define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
 
 struct canary_job {
 	struct pm_session *session;
@@ -35,12 +33,6 @@ struct canary_job {
 };
 
 /* ---------------------------------------------------------------------------- what it can cause */
-
-bool pm_canary_is_fault(const struct pm_event_spec *spec)
-{
-	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
-		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
-}
 
 /* ns of CPU time after which a clock must have ticked; 0 when that is no clock, or too long. */
 static uint64_t tick(const struct plan_event *event)
@@ -64,14 +56,14 @@ bool pm_canary_can_cause(const struct plan_event *event)
 	/* It only counts beside those of its group that are sampled. */
 	if ((event->spec.want & PM_WANT_GROUP) && !pm_plan_is_sampled(event))
 		return false;
-	if (pm_canary_is_fault(&event->spec))
+	if (pm_is_page_fault(&event->spec))
 		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
 	return tick(event) != 0;
 }
 
 bool pm_canary_is_everywhere(const struct plan_event *event)
 {
-	return pm_canary_is_fault(&event->spec) && pm_plan_is_sampled(event) &&
+	return pm_is_page_fault(&event->spec) && pm_plan_is_sampled(event) &&
 		pm_canary_can_cause(event);
 }
 
@@ -104,7 +96,7 @@ static void cause(struct pm_session *session, bool patient, bool visited)
 		if (!pm_canary_can_cause(event) ||
 		    (visited && !patient && pm_canary_is_everywhere(event)))
 			continue;
-		if (pm_canary_is_fault(&event->spec))
+		if (pm_is_page_fault(&event->spec))
 			pm_canary_fault(&session->proof->memory, patient ? 4 * FAULTS :
 					session->rings.count == 0 ? CANARY_COUNTED :
 					(size_t)event->attr.sample_period + 1);
@@ -188,7 +180,7 @@ static bool goes_on(struct canary_job *job, const struct session_event *event)
 		if (pm_event_counts(&session->events, event, &before) < 0)
 			return true;
 		(void)pm_canary_rename();
-		if (pm_canary_is_fault(&session->plan->events[event->spec].spec))
+		if (pm_is_page_fault(&session->plan->events[event->spec].spec))
 			pm_canary_fault(&job->session->proof->memory, FAULTS);
 		if (pm_event_counts(&session->events, event, &after) < 0 ||
 		    after.time_running > before.time_running ||
@@ -354,16 +346,6 @@ static struct canary_job *send_out(struct pm_session *session, bool name_only, b
 	return NULL;
 }
 
-/*
- * A joined thread may not have left the kernel, which it does before its number goes. Then what it
- * counted has been added to the events that it inherited, and the next one may have its memory.
- */
-static void wait_until_gone(pid_t tid)
-{
-	for (int i = 0; i < WAIT_TURNS && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
-		(void)sched_yield();
-}
-
 /* All its records are written then. Returns whether it went where that shows. */
 static bool call_back(struct canary_job *job)
 {
@@ -386,7 +368,7 @@ void pm_canary_bury(struct pm_session *session)
 	if (job == NULL)
 		return;
 	session->proof->canary.back = NULL;
-	wait_until_gone(job->tid);
+	pm_threads_wait_gone(job->tid);
 	free(job);
 }
 

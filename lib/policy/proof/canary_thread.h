@@ -7,9 +7,6 @@
 
 #define CANARY_COUNTED 32	/* page faults that are caused for a counter, at least */
 
-/* Page faults of any kind, and no other event. */
-bool pm_canary_is_fault(const struct pm_event_spec *spec);
-
 /* Whether the canary can make this event happen, in little time. */
 bool pm_canary_can_cause(const struct plan_event *event);
 

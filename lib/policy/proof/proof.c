@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "../spec/now.h"
 #include "../spec/spec.h"
 #include "canary.h"
 #include "canary_thread.h"
@@ -213,7 +214,7 @@ static bool is_inherited_unseen(const struct pm_session *session, const struct p
 {
 	return session->rings.count == 0 && event->spec.tid == PM_ALL_THREADS &&
 		session->events.count > 0 && session->events.list[0].cpu < 0 &&
-		!session->plan->samples && !pm_canary_is_fault(&event->spec);
+		!session->plan->samples && !pm_is_page_fault(&event->spec);
 }
 
 /* Events of which the attach does not show that they count or are sampled. */
@@ -268,7 +269,7 @@ static void begin_to_follow(struct pm_session *session)
 		pm_account_look(session);
 	session->proof->wait = FIRST_WAIT_NS;
 	begin_user_time(session);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->proof->looked_at);
+	session->proof->looked_at = pm_now();
 }
 
 /* What was found out holds for other attachments of this shape, unless some record was lost. */
@@ -421,9 +422,8 @@ void pm_proof_follow(struct pm_session *session, bool at_once)
 {
 	struct proof *proof = session->proof;
 	char unused[REASON_SIZE];
-	uint64_t now = 0;
+	const uint64_t now = pm_now();
 
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (!at_once && !session->proof->account.looked)
 		pm_account_look(session);
 	if (!at_once && now - proof->looked_at < proof->wait)

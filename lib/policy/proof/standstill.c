@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "proof.h"
+#include "../spec/now.h"
 
 #define ENOUGH_NS 10000000	/* longer than any tick; a shorter session is not judged */
 #define LOOKS 50000		/* where the clock stands still, too */
@@ -62,24 +63,20 @@ static bool lags_behind(const struct pm_session *session, uint32_t spec)
 		values[spec].running < used / 2;
 }
 
-/*
- * The time of an enabled event goes on from one look to the next, or by the tick of a coarse clock,
- * while its CPU is online. A cgroup's does while a task of it runs there, as this one may.
- */
-static bool stands(const struct pm_session *session, const struct session_event *event)
+bool pm_standstill_event(const struct event_list *events, const struct session_event *event)
 {
 	struct pm_counts first, next;
 	uint64_t begin = 0, now = 0;
 	int looks = 0;
 
-	if (event->late != 0 || pm_event_counts(&session->events, event, &first) < 0)
+	if (event->late != 0 || pm_event_counts(events, event, &first) < 0)
 		return false;
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	begin = pm_now();
 	do {
-		if (pm_event_counts(&session->events, event, &next) < 0 ||
+		if (pm_event_counts(events, event, &next) < 0 ||
 		    next.time_enabled != first.time_enabled)
 			return false;
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
+		now = pm_now();
 	} while (++looks < LOOKS && now - begin < ENOUGH_NS);
 	return true;
 }
@@ -96,7 +93,8 @@ static bool stands_here(const struct pm_session *session, uint32_t spec)
 		for (size_t k = 0; !moved && k < session->events.count; k++) {
 			const struct session_event *event = &session->events.list[k];
 
-			if (event->spec != spec || event->cpu != cpu || !stands(session, event))
+			if (event->spec != spec || event->cpu != cpu ||
+			    !pm_standstill_event(&session->events, event))
 				continue;
 			if (sched_getcpu() == cpu)
 				return true;
@@ -114,7 +112,7 @@ static bool one_stands(const struct pm_session *session, uint32_t spec)
 		return planned->around_us && stands_here(session, spec);
 	for (size_t i = 0; i < session->events.count; i++)
 		if (session->events.list[i].spec == spec &&
-		    stands(session, &session->events.list[i]))
+		    pm_standstill_event(&session->events, &session->events.list[i]))
 			return true;
 	return false;
 }

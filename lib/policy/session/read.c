@@ -28,8 +28,8 @@ static bool has_sums(const struct pm_plan *plan, unsigned int able)
 	return able & GIVES_SUMS;
 }
 
-/* 0 when it may be read, and `count` elements of `size` taken. */
-static int may_read(struct pm_session *session, size_t size, size_t least, size_t count)
+/* Reads the events where they may be, and `count` elements of `size` taken. 0 or -errno. */
+static int read_events(struct pm_session *session, size_t size, size_t least, size_t count)
 {
 	int err = pm_session_check(session);
 
@@ -40,19 +40,19 @@ static int may_read(struct pm_session *session, size_t size, size_t least, size_
 	if (err < 0)
 		return err;
 	pm_late_cpus_follow(session, false);
-	return counts_twice(session) ? -ENOTSUP : 0;
+	err = counts_twice(session) ? -ENOTSUP : pm_shares_read(session, &session->shares);
+	if (err == 0)
+		pm_account_times(session, session->shares.raw);
+	return err;
 }
 
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count)
 {
-	int err = may_read(session, count ? ret->size : 0, sizeof(*ret), count);
+	int err = read_events(session, count ? ret->size : 0, sizeof(*ret), count);
 	struct pm_value values[PLAN_EVENTS_MAX];
 
-	if (err == 0)
-		err = pm_shares_read(session, &session->shares);
 	if (err < 0)
 		return err;
-	pm_account_times(session, session->shares.raw);
 	pm_shares_sum(session, &session->shares, values);
 	if (count > session->plan->asked)
 		count = session->plan->asked;
@@ -102,14 +102,9 @@ static size_t give_parts(const struct pm_session *session, const struct shares *
 
 int pm_session_read_parts(struct pm_session *session, struct pm_part *ret, size_t count)
 {
-	int err = may_read(session, count ? ret->size : 0, sizeof(*ret), count);
+	int err = read_events(session, count ? ret->size : 0, sizeof(*ret), count);
 
-	if (err == 0)
-		err = pm_shares_read(session, &session->shares);
-	if (err < 0)
-		return err;
-	pm_account_times(session, session->shares.raw);
-	return (int)give_parts(session, &session->shares, ret, count);
+	return err < 0 ? err : (int)give_parts(session, &session->shares, ret, count);
 }
 
 int pm_session_stats(const struct pm_session *session, struct pm_stats *ret)

@@ -107,6 +107,12 @@ struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_
 	return attr;
 }
 
+bool pm_is_page_fault(const struct pm_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
+		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
+}
+
 bool pm_is_clock(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&

@@ -33,3 +33,12 @@ uint64_t pm_cpu_timer_period(const struct pm_event_spec *spec)
 
 	return period < PERIOD_LEAST ? PERIOD_LEAST : period;
 }
+
+struct itimerspec pm_cpu_timer_each(uint64_t ns)
+{
+	const struct timespec each = {
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000),
+	};
+
+	return (struct itimerspec){ each, each };
+}

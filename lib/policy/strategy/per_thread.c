@@ -3,13 +3,10 @@
  * Strategy per_thread: a ring for each thread, nothing inherited. New threads are attached to as
  * they are noticed: by the FORK record of their parent, or by a listing.
  */
-#include <time.h>
-
 #include "../diagnosis/diag.h"
+#include "../engine/wait.h"
 #include "../plan/cost.h"
 #include "../proof/canary.h"
-
-#define FOLLOW_NS 50000000	/* between two listings while nothing tells of a new thread */
 
 struct opening {
 	struct pm_session *session;
@@ -104,8 +101,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		err = pm_ids_index(&session->ids, &session->events);
 	if (err < 0)
 		return pm_events_refused(&session->events, opening.spec, -1, err, diag);
-	session->follows = pm_plan_watches_all(session->plan);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
+	pm_follow_begin(session, pm_plan_watches_all(session->plan));
 	return pm_events_enable(&session->events, diag);
 }
 
@@ -172,17 +168,12 @@ static void forget_unseen(struct threads *threads)
 static void follow(struct pm_session *session)
 {
 	struct opening opening = { .session = session };
-	uint64_t now = 0;
 
 	if (!session->follows)
 		return;
 	let_go_of_ended(session);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	/* A clock that stands still tells nothing: then each time. */
-	if (session->followed_at != 0 && now != session->followed_at &&
-	    now - session->followed_at < FOLLOW_NS)
+	if (!pm_follow_is_due(session))
 		return;
-	session->followed_at = now;
 	if (pm_threads_list(&session->threads, open_late, &opening) >= 0)
 		forget_unseen(&session->threads);
 	session->threads.rounds = 1;

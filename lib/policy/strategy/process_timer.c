@@ -128,10 +128,7 @@ static int comes_to_who_runs(struct process_timer *timer)
 /* Whether it runs: a call may be taken, and do nothing. */
 static int set(const struct process_timer *timer, uint64_t period)
 {
-	const struct timespec each = {
-		.tv_sec = (time_t)(period / 1000000000), .tv_nsec = (long)(period % 1000000000),
-	};
-	const struct itimerspec wanted = { each, each };
+	const struct itimerspec wanted = pm_cpu_timer_each(period);
 	struct itimerspec now;
 
 	if (timer_settime(timer->id, 0, &wanted, NULL) != 0 || timer_gettime(timer->id, &now) != 0)

@@ -21,7 +21,6 @@
 #include "../diagnosis/diag.h"
 #include "../proof/seen.h"
 
-#define FOLLOW_NS 50000000	/* between two listings of threads */
 
 #ifndef PT_NIP
 #define PT_NIP 32	/* of the kernel's <asm/ptrace.h>, for Power */
@@ -278,17 +277,4 @@ int pm_signal_ring_drain(struct pm_session *session)
 	}
 	session->stats.dropped = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
 	return count;
-}
-
-bool pm_signal_ring_is_due(struct pm_session *session)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	/* A clock that stands still tells nothing: then each time. */
-	if (!session->follows ||
-	    (now != session->followed_at && now - session->followed_at < FOLLOW_NS))
-		return false;
-	session->followed_at = now;
-	return true;
 }

@@ -65,7 +65,4 @@ void pm_signal_ring_remove(struct signal_ring *ring);
 /* operations.drain: delivers the samples of session->own. */
 int pm_signal_ring_drain(struct pm_session *session);
 
-/* Whether it is time to list the threads again; notes that they are. */
-bool pm_signal_ring_is_due(struct pm_session *session);
-
 #endif

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../engine/wait.h"
 #include "../profile/facts.h"
 #include "../plan/weigh.h"
 #include "../proof/canary.h"
@@ -272,7 +273,7 @@ static void follow(struct pm_session *session)
 {
 	struct opening opening = { .session = session };
 
-	if (!pm_signal_ring_is_due(session))
+	if (!pm_follow_is_due(session))
 		return;
 	/* Signals that were under way when their thread ended have been noted by now. */
 	(void)drain(session);
@@ -393,8 +394,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 	err = open_all(&opening);
 	if (err == 0 && session->events.count == 0)
 		err = -ESRCH;
-	session->follows = pm_plan_watches_all(session->plan);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
+	pm_follow_begin(session, pm_plan_watches_all(session->plan));
 	return err < 0 ? pm_events_refused(&session->events, opening.failed, -1, err, diag) : 0;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../engine/wait.h"
 #include "cpu_timer.h"
 #include "signal_ring.h"
 
@@ -43,18 +44,9 @@ static struct timers *timers_of(const struct pm_session *session)
 
 /* --------------------------------------------------------------------------------------- timers */
 
-static struct timespec period_of(const struct timers *timers)
-{
-	return (struct timespec){
-		.tv_sec = (time_t)(timers->period / 1000000000),
-		.tv_nsec = (long)(timers->period % 1000000000),
-	};
-}
-
 static int start(struct timers *timers, pid_t tid)
 {
-	const struct timespec period = period_of(timers);
-	const struct itimerspec each = { period, period };
+	const struct itimerspec each = pm_cpu_timer_each(timers->period);
 	struct sigevent event;
 	timer_t id;
 
@@ -157,7 +149,7 @@ static void let_go_of_ended(struct pm_session *session)
 
 static void follow(struct pm_session *session)
 {
-	if (!pm_signal_ring_is_due(session))
+	if (!pm_follow_is_due(session))
 		return;
 	let_go_of_ended(session);
 	(void)pm_threads_list(&session->threads, watch_late, session);
@@ -201,8 +193,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		watch(spec->tid ? spec->tid : pm_gettid(), timers);
 	if (err >= 0 && timers->count == 0)
 		err = -ESRCH;
-	session->follows = spec->tid == PM_ALL_THREADS;
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &session->followed_at);
+	pm_follow_begin(session, spec->tid == PM_ALL_THREADS);
 	return err < 0 ? pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "timers: %s: %s",
 				     timers->refused ? timers->refused : "threads",
 				     pm_errno_name(-err)) : 0;
@@ -211,8 +202,8 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 /* Its time has come long ago, so the kernel sends the signal at once. */
 static bool fires(struct pm_session *session, const struct timer *timer)
 {
-	const struct timespec period = period_of(timers_of(session));
-	const struct itimerspec past = { period, { 0, 1 } }, each = { period, period };
+	const struct itimerspec each = pm_cpu_timer_each(timers_of(session)->period);
+	const struct itimerspec past = { each.it_interval, { 0, 1 } };
 
 	session->proof->canary.tid = timer->tid;
 	if (timer_settime(timer->id, TIMER_ABSTIME, &past, NULL) == 0)

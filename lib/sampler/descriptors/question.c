@@ -8,17 +8,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "../../pm_sys.h"
-
-static uint64_t now_ns(void)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	return now;
-}
+#include "../../policy/spec/now.h"
 
 struct question *question_find(struct pm_descriptors *descriptors, int pid)
 {
@@ -35,7 +27,7 @@ static void tell(struct pm_descriptors *descriptors, const struct question *ques
 	struct pm_descriptors_answer answer = {
 		.size = sizeof(answer), .pid = question->process.pid, .outcome = outcome,
 		.error = error, .maps = fds ? fds[0] : -1, .mem = fds ? fds[1] : -1,
-		.start_time = question->process.start_time, .waited = now_ns() - question->asked,
+		.start_time = question->process.start_time, .waited = pm_now() - question->asked,
 	};
 
 	descriptors->stats.outcomes[outcome]++;
@@ -147,7 +139,7 @@ int pm_descriptors_ask(struct pm_descriptors *descriptors, int pid)
 {
 	struct question question = {
 		.process = { .pid = pid, .directory = -1, .pidfd = -1 },
-		.asked = now_ns(), .attempts = descriptors->opts.attempts,
+		.asked = pm_now(), .attempts = descriptors->opts.attempts,
 	};
 	int err;
 
@@ -212,7 +204,7 @@ int pm_descriptors_run(struct pm_descriptors *descriptors)
 {
 	const int turn = 64;
 	bool more = connections_serve(descriptors, turn) == turn;
-	uint64_t now = now_ns(), next;
+	uint64_t now = pm_now(), next;
 
 	while (serve_time(descriptors, now, &next))
 		;

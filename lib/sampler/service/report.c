@@ -10,13 +10,14 @@
 #include <yajl/yajl_gen.h>
 
 #include "../../pm_sys.h"
+#include "../../policy/spec/now.h"
 #include "rotate.h"
 
 int report_open(struct report *report, const char *path)
 {
 	report->file = NULL;
 	report->error = 0;
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &report->begin);
+	report->begin = pm_now();
 	if (!path)
 		return 0;
 	report->file = fopen(path, "we");
@@ -62,16 +63,14 @@ void report_event(struct report *report, const char *event, ...)
 {
 	yajl_gen gen = report->file ? yajl_gen_alloc(NULL) : NULL;
 	const char *key;
-	uint64_t now = 0;
 	va_list list;
 
 	if (!gen)
 		return;
 	(void)yajl_gen_config(gen, yajl_gen_validate_utf8, 1);
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	(void)yajl_gen_map_open(gen);
 	text(gen, "time");
-	(void)yajl_gen_integer(gen, (long long)(now - report->begin));
+	(void)yajl_gen_integer(gen, (long long)(pm_now() - report->begin));
 	text(gen, "event");
 	text(gen, event);
 	va_start(list, event);

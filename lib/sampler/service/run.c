@@ -24,7 +24,7 @@ static void on_answer(void *context, const struct pm_descriptors_answer *answer)
 
 static struct guard_reading totals(void)
 {
-	struct guard_reading reading = { .memory = guard_memory(), .wall_ns = service_now() };
+	struct guard_reading reading = { .memory = guard_memory(), .wall_ns = pm_now() };
 
 	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &reading.cpu_ns);
 	return reading;
@@ -38,7 +38,7 @@ static void tell_guardrail(struct service *service)
 		if (!note)
 			continue;
 		note->source = i;
-		note->time = service_now();
+		note->time = pm_now();
 		(void)send_note(service, note);
 	}
 }
@@ -163,7 +163,7 @@ static void start_due(struct service *service, uint64_t now)
 			service->failed = true;
 			fprintf(stderr, "perfmodes-sampler: %s\n", service->error);
 		} else if (service->since == 0) {
-			service->since = service_now();
+			service->since = pm_now();
 		}
 	}
 }
@@ -201,7 +201,7 @@ static void read_due(struct service *service)
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];
 
-		if (source->state == SOURCE_STARTED && service_now() >= source->next)
+		if (source->state == SOURCE_STARTED && pm_now() >= source->next)
 			source_read(source);
 		source_drain(source);
 	}
@@ -215,7 +215,7 @@ static uint64_t sooner(uint64_t one, uint64_t other)
 /* ms until something is due; `wait` is what the descriptors asked for. */
 static int sleep_ms(const struct service *service, int wait)
 {
-	uint64_t now = service_now(), next = service->window;
+	uint64_t now = pm_now(), next = service->window;
 
 	if (service->config.keep_ms != 0)
 		next = sooner(next, service->keep);
@@ -259,7 +259,7 @@ static void on_signals(struct service *service, int fd)
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		if (info.ssi_signo == SIGHUP && !service->brief && service->stop == 0) {
-			rotate(service, service_now(), "SIGHUP");
+			rotate(service, pm_now(), "SIGHUP");
 			continue;
 		}
 		service->stop++;
@@ -286,7 +286,7 @@ static void loop(struct service *service, int signals)
 			{ .fd = signals, .events = POLLIN },
 			{ .fd = pm_descriptors_fd(service->descriptors), .events = POLLIN },
 		};
-		uint64_t now = service_now();
+		uint64_t now = pm_now();
 		int wait;
 
 		start_due(service, now);
@@ -379,7 +379,7 @@ static void begin(struct service *service)
 {
 	service->guard.memory_limit = (uint64_t)service->config.memory_bytes;
 	service->guard.cpu_limit = (uint64_t)service->config.cpu_percent;
-	service->begin = service_now();
+	service->begin = pm_now();
 	service->window = service->begin + 1000000ull * (uint64_t)service->config.window_ms;
 	service->keep = service->begin + 1000000ull * (uint64_t)service->config.keep_ms;
 	service->rotate = service->begin + 1000000ull * (uint64_t)service->config.rotate_ms;
@@ -404,7 +404,7 @@ static void end(struct service *service)
 	service->worker = NULL;
 	service->purged = stats.purged - atomic_load(&service->notes_queued);
 	service_progress(service, true);
-	if (outputs_close(&service->outputs, service_now() - service->begun) > 0)
+	if (outputs_close(&service->outputs, pm_now() - service->begun) > 0)
 		service->failed = true;
 }
 

@@ -11,6 +11,7 @@
 #include "../../perfmodes_descriptors.h"
 #include "../../perfmodes_sampler.h"
 #include "../../perfmodes_stacks.h"
+#include "../../policy/spec/now.h"
 #include "config.h"
 #include "guard.h"
 #include "launch.h"
@@ -128,8 +129,6 @@ struct service {
 	int broker;			/* a socket; 0: none, or it cannot be reached */
 	char error[512];
 };
-
-uint64_t service_now(void);
 
 /* --------------------------------------------------------------------------- processes: proc.c */
 

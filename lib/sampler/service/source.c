@@ -14,14 +14,6 @@
 #define POLL_RECORDS 512	/* delivered before the clock is looked at again */
 #define DRAIN_NS 10000000000ull	/* for the worker, when a source stops in order */
 
-uint64_t service_now(void)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	return now;
-}
-
 /* ---------------------------------------------------------------------- what the sampler tells */
 
 static void tell_process(struct source *source, struct proc *proc, const struct pm_process *process)
@@ -164,7 +156,7 @@ static void on_lost(void *context, uint32_t cpu, uint64_t count)
 	if (!note)
 		return;
 	note->source = source->index;
-	note->time = service_now();
+	note->time = pm_now();
 	note->cpu = cpu;
 	note->values[0] = count;
 	(void)send_note(source->service, note);
@@ -286,7 +278,7 @@ int source_start(struct source *source)
 		return err;
 	}
 	source->state = SOURCE_STARTED;
-	source->next = service_now();
+	source->next = pm_now();
 	if (source->sampler)
 		(void)pm_sampler_explain(source->sampler, why, sizeof(why));
 	report_event(&source->service->report, "started", "source", source->config->name, "how",
@@ -315,7 +307,7 @@ static void schedule(struct source *source, uint64_t now)
 void source_read(struct source *source)
 {
 	const struct source_config *config = source->config;
-	uint64_t begin = service_now(), now = begin, most = (uint64_t)config->turn_us * 1000;
+	uint64_t begin = pm_now(), now = begin, most = (uint64_t)config->turn_us * 1000;
 	int64_t records = 0;
 	int got = 1;
 
@@ -328,7 +320,7 @@ void source_read(struct source *source)
 	while (got > 0 && records < config->turn_records && now - begin < most) {
 		got = pm_sampler_poll(source->sampler, 0);
 		records += got > 0 ? got : 0;
-		now = service_now();
+		now = pm_now();
 	}
 	if (got < 0) {
 		(void)snprintf(source->service->error, sizeof(source->service->error),
@@ -370,7 +362,7 @@ void source_stop(struct source *source)
 		polling_read(source);
 	close_sampler(source);
 	source->state = SOURCE_DRAINING;
-	source->deadline = service_now() + DRAIN_NS +
+	source->deadline = pm_now() + DRAIN_NS +
 		1000000ull * (uint64_t)source->service->config.timeout_ms;
 }
 
@@ -391,7 +383,7 @@ void source_drain(struct source *source)
 
 	if (source->state != SOURCE_DRAINING)
 		return;
-	if (service_now() > source->deadline) {
+	if (pm_now() > source->deadline) {
 		source_purge(source, "the worker did not finish in time");
 		return;
 	}

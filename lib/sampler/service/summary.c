@@ -50,7 +50,7 @@ static void tell_briefly(const struct service *service, const struct source *sou
 	if (source->state == SOURCE_FAILED)
 		return;		/* the reason has been told */
 	fprintf(stderr, "perfmodes-sampler: %" PRIu64 " samples of %s in %.1f s", counts->samples,
-		source->config->event, (double)(service_now() - service->begin) / 1e9);
+		source->config->event, (double)(pm_now() - service->begin) / 1e9);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].count > 0)
 			fprintf(stderr, "; %" PRIu64 " %s", parts[i].count, parts[i].what);
@@ -109,7 +109,7 @@ static void tell_output(struct service *service, const struct output *output)
 void service_progress(const struct service *service, bool last)
 {
 	static uint64_t next;
-	uint64_t now = service_now(), samples = 0, lost = 0;
+	uint64_t now = pm_now(), samples = 0, lost = 0;
 
 	if (!service->progress || (now < next && !last))
 		return;

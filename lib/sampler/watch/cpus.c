@@ -8,9 +8,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../../policy/diagnosis/diag.h"
+#include "../../policy/spec/now.h"
 #include "rings.h"
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -76,10 +76,9 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 void pm_watch_follow_cpus(struct pm_sampler *sampler)
 {
 	struct pm_cpus online;
-	uint64_t now = 0;
+	const uint64_t now = pm_now();
 	int err = pm_cpus_list(sampler->plan->cpus, NULL, &online);
 
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
 	if (err != 0 && err != -ENODEV)
 		return;
 	for (size_t i = 0; i < sampler->rings.count; i++)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
+#include "../../policy/proof/standstill.h"
 #include "rings.h"
 
 #define WORK_NS 100000		/* in which an event's time goes on by any clock but ticks */
@@ -154,22 +155,11 @@ static bool is_online(const struct pm_sampler *sampler, int cpu)
 	return found;
 }
 
-/* The time of a CPU's event goes on while the CPU is online, whatever runs there. */
-static bool stands(const struct pm_sampler *sampler, const struct session_event *opened)
-{
-	const uint64_t format = sampler->open.read_format[opened->spec];
-	const uint64_t begin = now_by(CLOCK_MONOTONIC);
-
-	while (enabled_of(opened->fd, format) == 0)
-		if (now_by(CLOCK_MONOTONIC) - begin > PATIENCE_NS)
-			return is_online(sampler, opened->cpu);
-	return false;
-}
-
 static int prove_cpus(const struct pm_sampler *sampler, struct pm_diag *diag)
 {
 	for (size_t i = 0; i < sampler->open.count; i++)
-		if (stands(sampler, &sampler->open.list[i]))
+		if (pm_standstill_event(&sampler->open, &sampler->open.list[i]) &&
+		    is_online(sampler, sampler->open.list[i].cpu))
 			return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "sampler: all opened, but "
 					   "the events on cpu %d stand still",
 					   sampler->open.list[i].cpu);
