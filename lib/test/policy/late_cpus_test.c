@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "../../policy/engine/engine.h"
 #include "late_cpus.h"
 
 /* Whether what a thread did on that CPU was told: each once, or nothing of it. */
@@ -344,6 +345,24 @@ static void idle_cgroup(void **state)
 	assert_int_equal(rmdir(group), 0);
 }
 
+/* Where each CPU that the machine may ever have has events, nobody is woken to look for more. */
+static void looked_for_while_more_may_come(void **state)
+{
+	char possible[2][64];
+
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		begin(&faults, PM_STRATEGY_PER_CPU, true);
+		snprintf(possible[0], sizeof(possible[0]), "%d,%d\n", cpu[0], cpu[1]);
+		snprintf(possible[1], sizeof(possible[1]), "%d,%d\n", cpu[0], cpu[1] + 1);
+		fake_file("/sys/devices/system/cpu/possible", possible[more]);
+		session = attached(plan, PM_STRATEGY_PER_CPU);
+		assert_true(pm_session_poll(session, 0) >= 0);
+		assert_int_equal(pm_late_cpus_may_come(session), more);
+		end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +377,7 @@ int main(void)
 		cmocka_unit_test(noticed_at_the_end),
 		cmocka_unit_test(none_to_attach_to),
 		cmocka_unit_test(idle_cgroup),
+		cmocka_unit_test(looked_for_while_more_may_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

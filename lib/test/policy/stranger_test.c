@@ -26,6 +26,7 @@ static struct {
 	bool leaves_out;		/* only the process's first thread is listed */
 	int shift;			/* of the numbers in a listing */
 	unsigned int more;		/* threads that a listing has by its own count only */
+	bool maps_nothing;		/* no ring may be mapped, however small */
 } lie;
 
 #define REAL(name) \
@@ -90,6 +91,15 @@ int fstat(int fd, struct stat *ret)
 	if (err == 0 && is_of_threads(fd))
 		ret->st_nlink += lie.more;
 	return err;
+}
+
+void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	REAL(mmap);
+	if (!lie.maps_nothing || fd < 0)
+		return real(at, size, prot, flags, fd, offset);
+	errno = EPERM;
+	return MAP_FAILED;
 }
 
 /* --------------------------------------------------------------------- one thread, known work */
@@ -312,6 +322,33 @@ static void no_event_is_taken_twice(void **state)
 	}
 }
 
+/* Rings become smaller until there is no smaller one; then what was refused is told. */
+static void no_ring_is_too_small_to_be_refused(void **state)
+{
+	static const enum pm_strategy strategies[] = {
+		PM_STRATEGY_PER_CPU, PM_STRATEGY_OWN_RINGS, PM_STRATEGY_PER_THREAD,
+	};
+
+	(void)state;
+	(void)alarm(60);
+	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++) {
+		struct pm_diag diag = { .size = sizeof(diag) };
+		struct pm_session *session;
+		struct pm_plan *plan;
+
+		lie.maps_nothing = false;
+		if (make(&faults, 1u << strategies[i], &diag, &plan) < 0)
+			skip();
+		session = pm_session_create(plan, NULL, NULL);
+		lie.maps_nothing = true;
+		assert_int_equal(pm_session_attach(session, &diag), -EPERM);
+		assert_non_null(strstr(diag.text, "mmap("));
+		pm_session_destroy(session);
+		pm_plan_destroy(plan);
+	}
+	(void)alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +359,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_descriptor_of_somebody_else_is_left_alone, forget),
 		cmocka_unit_test_teardown(what_is_no_event_is_not_read, forget),
 		cmocka_unit_test_teardown(no_event_is_taken_twice, forget),
+		cmocka_unit_test_teardown(no_ring_is_too_small_to_be_refused, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

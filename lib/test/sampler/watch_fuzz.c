@@ -5,10 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../policy/plan/attrs.h"
-#include "../../policy/plan/make.h"
 #include "../../sampler/watch/records.h"
 #include "../../sampler/watch/rings.h"
+#include "no_kernel.h"
 
 #define DATA_SIZE 4096
 #define MOST 32
@@ -38,43 +37,6 @@ static void on_side(void *context, const struct pm_side *side)
 	sum += strlen(side->text);
 	for (size_t i = 0; i < side->build_id_size; i++)
 		sum += side->build_id[i];
-}
-
-/* As pm_sampler_open leaves it, without a kernel behind it. */
-static void set_up(struct pm_sampler *sampler)
-{
-	struct pm_plan *plan = pm_plan_blank();
-
-	if (plan == NULL)
-		abort();
-	sampler->plan = plan;
-	sampler->count = 1;
-	sampler->way = WAY_CPUS;
-	sampler->opts.want = PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES |
-		PM_WANT_REGISTERS | PM_WANT_STACK | PM_WANT_GROUP;
-	sampler->opts.side = 2 * PM_SIDE_CHAIN - 1;
-	sampler->opts.clock = 2;
-	sampler->turn_began = 1ull << 40;
-	sampler->listener = (struct pm_sampler_listener){
-		.size = sizeof(sampler->listener), .sample = on_sample, .side = on_side,
-	};
-	plan->modifiers = MODIFIERS_OF_ALL;
-	plan->opts.side = sampler->opts.side;
-	plan->want = sampler->opts.want;
-	plan->apart.cpus = &sampler->on;
-	plan->count = 2;
-	plan->events[0].spec.period = 1;
-	plan->events[1].side = true;
-	for (int i = MODIFIERS_OF_FACTS; i < MODIFIERS; i++)
-		plan->modifiers |= pm_attr_asks(plan, i) ? UINT32_C(1) << i : 0;
-	for (uint32_t i = 0; i < 2; i++) {
-		plan->events[i].led_by = i + 1;
-		plan->events[i].modifiers = pm_attr_of_event(plan, &plan->events[i]);
-		pm_attr_build(plan, &plan->events[i]);
-		pm_format_of(&plan->events[i].attr, &sampler->formats[i]);
-	}
-	sampler->processes.clock = -1;
-	(void)pm_processes_begin(&sampler->processes, MOST);
 }
 
 static void add_ring(struct pm_sampler *sampler, const uint8_t *data, size_t size)
@@ -110,7 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t heap[2];
 
 	told = 0;
-	set_up(sampler);
+	set_up(sampler, PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES |
+	       PM_WANT_REGISTERS | PM_WANT_STACK | PM_WANT_GROUP);
+	sampler->listener = (struct pm_sampler_listener){
+		.size = sizeof(sampler->listener), .sample = on_sample, .side = on_side,
+	};
 	sampler->rings.list = rings;
 	sampler->heap = heap;
 	add_ring(sampler, data, size / 2);
