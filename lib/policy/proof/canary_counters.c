@@ -62,6 +62,9 @@ int pm_canary_counters(struct pm_session *session, bool inherited, bool patient,
 		       size_t size)
 {
 	struct pm_value before[PLAN_EVENTS_MAX], after[PLAN_EVENTS_MAX];
+	/* Events of CPUs do not have what this thread does elsewhere. */
+	const bool has_own = inherited && session->events.count > 0 &&
+		session->events.list[0].cpu < 0;
 	uint64_t own;
 	bool caused;
 
@@ -70,7 +73,7 @@ int pm_canary_counters(struct pm_session *session, bool inherited, bool patient,
 	own = pm_threads_own_faults();
 	caused = inherited ? send_and_bury(session, patient) :
 		cause_by_self(&session->proof->memory);
-	own = inherited ? pm_threads_own_faults() - own : 0;
+	own = has_own ? pm_threads_own_faults() - own : 0;
 	if (!caused || pm_sums_read(&session->sums, &session->events, after) < 0)
 		return 0;
 	return judge(session, inherited, own, before, after, reason, size);

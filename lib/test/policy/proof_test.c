@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -29,6 +30,7 @@ static struct {
 	bool silent;			/* none have */
 	bool dead_threads;		/* events of other threads than the opener's stand still */
 	bool dead_timers;
+	bool faults_to_create;		/* making a thread takes many page faults */
 } kernel;
 
 static int dead_fds[4096];
@@ -78,6 +80,20 @@ int timer_settime(timer_t id, int flags, const struct itimerspec *new, struct it
 	if (real == NULL)
 		*(void **)&real = dlsym(RTLD_NEXT, "timer_settime");
 	return kernel.dead_timers ? 0 : real(id, flags, new, old);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	const size_t size = kernel.faults_to_create ? AREA : 4096;
+	char *area = mmap(NULL, size, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	for (size_t i = 0; i < size; i += 4096)
+		area[i] = 1;
+	(void)munmap(area, size);
+	return real(thread, attr, run, arg);
 }
 
 static atomic_bool may_run, may_end;
@@ -428,6 +444,43 @@ static void a_clock_of_user_mode_is_not_silent_in_the_kernel(void **state)
 	expect_silence(PM_STRATEGY_SIGNALS, false, true, true);
 }
 
+/* What this thread does on another CPU is no part of what the counters of one must hold. */
+static void counters_of_another_cpu_are_proven(void **state)
+{
+	static const enum pm_strategy strategies[] = {
+		PM_STRATEGY_COUNTERS_PER_CPU, PM_STRATEGY_CPU_WIDE,
+	};
+	cpu_set_t before;
+	char other[16];
+
+	(void)state;
+	kernel.faults_to_create = true;
+	on_one_cpu(&before);
+	for (int i = CPU_SETSIZE - 1; i >= 0; i--)
+		if (CPU_ISSET(i, &before) && i != sched_getcpu())
+			snprintf(other, sizeof(other), "%d", i);
+	for (int i = 0; i < 4 && CPU_COUNT(&before) > 1; i++) {
+		struct pm_session_opts opts = { .size = sizeof(opts), .prove = PM_PROVE_ALWAYS,
+			.allow = PM_ALLOW_ALL, .cpus = other,
+			.forbid = ~(1u << strategies[i % 2]) };
+		struct pm_diag diag = { .size = sizeof(diag) };
+		struct pm_event_spec spec = faults;
+		struct pm_session *session;
+		struct pm_plan *plan;
+
+		spec.period = spec.want = 0;
+		spec.tid = i % 2 ? PM_SYSTEM : PM_ALL_THREADS;
+		if (pm_plan_make(&spec, 1, &opts, NULL, &diag, &plan) < 0)
+			continue;
+		session = pm_session_create(plan, NULL, NULL);
+		if (pm_session_attach(session, &diag) < 0)
+			fail_msg("%s", diag.text);
+		pm_session_destroy(session);
+		pm_plan_destroy(plan);
+	}
+	(void)sched_setaffinity(0, sizeof(before), &before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +491,7 @@ int main(void)
 		cmocka_unit_test_setup(a_thread_that_ran_before_the_counts_began,
 				       setup),
 		cmocka_unit_test_setup(a_sleeping_thread_is_told, setup),
+		cmocka_unit_test_setup(counters_of_another_cpu_are_proven, setup),
 		cmocka_unit_test_setup(silence_is_told_in_the_end, setup),
 		cmocka_unit_test_setup(a_clock_of_user_mode_is_not_silent_in_the_kernel, setup),
 	};
