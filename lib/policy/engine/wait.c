@@ -12,7 +12,7 @@
 #define FAST_TICK_MS 20		/* where nobody would wake us */
 #define QUIET_TICK_MS 250	/* either, while nothing happens */
 #define SLOW_TICK_MS 1000	/* where nobody has to look: CPUs that come are looked for */
-#define FOLLOW_NS 50000000	/* between two listings of threads while nothing tells of a new one */
+#define FOLLOW_NS 50000000	/* between two listings while nothing tells of a new thread */
 #define RING_BYTES_A_MS 1024	/* that may come when it begins to, where nobody would wake us */
 
 /* Leaders that can still wake us, and the stop channel first. Returns how many. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking for what the canary has caused. A kernel whose events are never enabled (a filter answers
- * in place of ioctl(2)) gives no record; one whose PMU does not interrupt gives no sample; and since
+ * Looking for what the canary has caused. Where events are never enabled, as a filter answers in
+ * place of ioctl(2), there is no record; a PMU that does not interrupt gives no sample; and since
  * v6.3 a sample may have the id of another program's event that the same occurrence hit.
  */
 #include "canary.h"
