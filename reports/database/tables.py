@@ -10,6 +10,7 @@ evidence) lies beside it, packed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import (Column, ForeignKey, Index, Integer, LargeBinary, MetaData,
                         SmallInteger, String, Table, Text, inspect, select)
@@ -24,8 +25,8 @@ class Failed(Unusable):
 METADATA = MetaData()
 
 
-def _table(name: str, *columns: Column[object] | Index) -> Table:
-    return Table(name, METADATA, *columns)
+def _table(name: str, *columns: Column[object] | Index, **options: Any) -> Table:
+    return Table(name, METADATA, *columns, **options)
 
 
 def _to(name: str) -> ForeignKey:
@@ -70,11 +71,13 @@ POINT = _table("point", Column("id", Integer, primary_key=True),
 REASON = _table("reason", Column("id", Integer, primary_key=True),
                 Column("digest", String(32), unique=True, nullable=False),
                 Column("text", Text, nullable=False))
-ANSWER = _table("answer", Column("record", Integer, _to("record"), primary_key=True),
-                Column("point", Integer, _to("point"), primary_key=True, index=True),
+# Most rows are of this table, and they come in the order of their key: it is kept in that order, without
+# an index beside it. Files made before have both, and work alike.
+ANSWER = _table("answer", Column("record", Integer, _to("record"), primary_key=True, autoincrement=False),
+                Column("point", Integer, _to("point"), primary_key=True, autoincrement=False),
                 Column("verdict", String(16), nullable=False),
                 Column("reason", Integer, _to("reason"), nullable=True),
-                Column("undeclared", SmallInteger, nullable=False))
+                Column("undeclared", SmallInteger, nullable=False), sqlite_with_rowid=False)
 
 # STEPS[n] brings a database of version n + 1 to version n + 2. Each runs in the transaction of the
 # update, so a killed one leaves the old version.
