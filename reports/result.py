@@ -21,6 +21,7 @@ PLAN_LIMIT = 4 << 20
 PLAN_LINES = 50_000
 FILES_LIMIT = 20_000
 POINTS_LIMIT = 50_000
+NO_CONTENT = ("id", "tool")     # of a result: not in the hash that is its id
 
 PERSONA = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 _WORD = re.compile(r"[A-Za-z0-9_.+~-]{1,64}")
@@ -163,11 +164,15 @@ def _summary(part: dict[str, Any]) -> dict[str, int]:
     return counts
 
 
+def id_of(packed: str) -> str:
+    """The id of a result of which that is the text, without what is no content."""
+    return hashlib.sha256(packed.encode()).hexdigest()[:16]
+
+
 def content_id(result: dict[str, Any]) -> str:
     """A hash of the result without its id and the tool that wrote it."""
-    content = {key: value for key, value in result.items() if key not in ("id", "tool")}
-    packed = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(packed.encode()).hexdigest()[:16]
+    content = {key: value for key, value in result.items() if key not in NO_CONTENT}
+    return id_of(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 
 def _word(value: str, otherwise: str) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, event, exc, text as sql
+from sqlalchemy import Table, create_engine, event, exc, text as sql
 from sqlalchemy.engine import Connection, Engine
 
 from reports import text
@@ -98,6 +98,15 @@ def writing(engine: Engine) -> Iterator[Connection]:
         _keep_copy(connection, tables.version_of(connection))
         tables.prepare(connection)
         yield connection
+
+
+def insert(connection: Connection, table: Table, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """Insert many small rows. What SQLAlchemy does to each takes longer than SQLite, which needs none of it."""
+    if connection.dialect.name == "sqlite":
+        marks = ", ".join("?" * len(names))
+        connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})", rows)
+    else:
+        connection.execute(table.insert(), [dict(zip(names, row)) for row in rows])
 
 
 def _bring_up(engine: Engine, version: int) -> None:

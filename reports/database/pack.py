@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from typing import Any
+
+from reports import result as results
 
 MANY = 500      # values in one statement
 VOLATILE = ("ms", "leftover", "facts")      # of a probe; and the evidence of its points
+PLAIN = 2       # a version of marshal that gives equal bytes for equal values
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,19 @@ class Record:
     digest: str
     probe: str
     content: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A probe's part of a result without what is new each time; and its canonical text, in two pieces."""
+    record: Record
+    evidence: dict[str, list[str]]
+    before: str
+    after: str
+
+
+Loose = dict[str, Any]
+Parts = dict[str, list[tuple[Part, Loose]]]     # persona -> its probes
 
 
 def digest_of(data: bytes) -> str:
@@ -36,26 +55,84 @@ def canonical(value: Any) -> bytes:
     return _ENCODER.encode(value).encode()
 
 
-def split(probe: str, made: dict[str, Any]) -> tuple[Record, dict[str, Any]]:
-    """What repeats of a probe's part of a result, and what does not."""
+def split(probe: str, made: dict[str, Any]) -> tuple[bytes, Loose]:
+    """A key of what repeats of a probe's part of a result, and what does not repeat."""
+    steady, loose = dict(made), {}
+    for key in VOLATILE:
+        value = steady.pop(key, {})
+        if value != {}:
+            loose[key] = value
+    return marshal.dumps((probe, steady), PLAIN), loose
+
+
+def part_of(probe: str, made: dict[str, Any]) -> Part:
+    """What repeats of a probe's part of a result that follows the schema."""
     steady = {key: value for key, value in made.items() if key not in VOLATILE}
-    loose = {key: made[key] for key in VOLATILE if key in made and made[key] != {}}
+    exit_ = f'"exit":{steady["exit"]},' if "exit" in steady else ""
+    after = _ENCODER.encode({key: value for key, value in steady.items() if key != "exit"})[1:]
     evidence = {name: point["evidence"] for name, point in made["points"].items()
                 if "evidence" in point}
     if evidence:
-        loose["evidence"] = evidence
         steady["points"] = {name: {key: value for key, value in point.items() if key != "evidence"}
                             for name, point in made["points"].items()}
-    return Record(digest_of(canonical([probe, steady])), probe, steady), loose
+    text = f'["{probe}",{{{exit_}{after}]'.encode() if not evidence else canonical([probe, steady])
+    return Part(Record(digest_of(text), probe, steady), evidence, f'"{probe}":{{{exit_}', after)
 
 
-def join(steady: dict[str, Any], loose: dict[str, Any]) -> dict[str, Any]:
+def join(steady: dict[str, Any], loose: Loose) -> dict[str, Any]:
     """The probe's part of a result as it was before split()."""
     points = {name: dict(point) for name, point in steady["points"].items()}
     for name, evidence in loose.get("evidence", {}).items():
         points[name]["evidence"] = evidence
     kept = {key: loose[key] for key in VOLATILE if key in loose}
     return {"facts": {}} | steady | kept | {"points": points}
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    return str(value).lower()       # true, false, or a number
+
+
+def _probe_text(part: Part, loose: Loose) -> str:
+    """canonical() of a probe's part: `exit`, then what is new each time, then all else."""
+    facts = loose.get("facts")
+    said = ",".join([f'"{name}":{_fact(facts[name])}' for name in sorted(facts)]) if facts else ""
+    leftover = f'"leftover":{loose["leftover"]},' if "leftover" in loose else ""
+    took = f'"ms":{loose["ms"]},' if "ms" in loose else ""
+    return f'{part.before}"facts":{{{said}}},{leftover}{took}{part.after}'
+
+
+def _text(texts: dict[str, str]) -> str:
+    return "{" + ",".join([f'"{key}":{texts[key]}' for key in sorted(texts)]) + "}"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A result that follows the schema, taken apart."""
+    value: dict[str, Any]
+    parts: Parts
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {key: _ENCODER.encode(value) for key, value in self.value.items() if key != "personas"}
+
+    @property
+    def head(self) -> bytes:
+        """All but the personas, compressed."""
+        return zlib.compress(_text(self._texts).encode(), 6)
+
+    def _persona(self, name: str) -> str:
+        probes = sorted(self.parts[name], key=lambda each: each[0].record.probe)
+        return _text({"environment": _ENCODER.encode(self.value["personas"][name]["environment"]),
+                      "probes": "{" + ",".join([_probe_text(part, loose) for part, loose in probes]) + "}"})
+
+    @property
+    def content_id(self) -> str:
+        """results.content_id(), of the texts that the parts share with earlier results."""
+        texts = {key: said for key, said in self._texts.items() if key not in results.NO_CONTENT}
+        texts["personas"] = _text({name: self._persona(name) for name in self.parts})
+        return results.id_of(_text(texts))
 
 
 def pack(value: Any) -> bytes:

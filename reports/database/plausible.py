@@ -2,21 +2,24 @@
 """Results that cannot be: each rule names one way in which a result contradicts itself.
 
 A rule speaks only where no machine could give such a result. What is merely surprising, such as a
-backport, is kept. Rules see the result and the declarations of its points.
+backport, is kept. Rules see the result, and what each of its records says under the declarations of its
+points; that is found out once a record, because results share most of theirs.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
-from reports import expect, result as results, wordlist
+from reports import expect, wordlist
 from reports.catalogue import Catalogue
+from reports.database import pack
 from reports.declaration import Item, Probe
 
 Result = dict[str, Any]
@@ -35,10 +38,9 @@ class Asked:
         return expect.release_of(self.since)
 
 
-Declared = dict[str, Asked]
-
 NEWER_ASKED = 20    # points newer than the kernel; fewer could all be backports
 CLOCK_SKEW = timedelta(days=2)
+KEPT = 20_000       # records of which it is known what they say
 NO_PMU = "no hardware PMU of the CPU"
 # What a point says where the whole machine lacks what it needs.
 LACKS = {"breakpoint": "no breakpoint PMU", "kprobe": "no kprobe PMU", "uprobe": "no uprobe PMU",
@@ -50,28 +52,87 @@ _FAMILIES = {"x86": _X86, "arm64": re.compile("aarch64"), "arm": re.compile("arm
              "riscv64": re.compile("riscv64")}
 
 
-def declared_by(found: Catalogue) -> Declared:
-    """key -> what declares it."""
-    return {f"{probe.id}.{item.name}": Asked(probe, item, tuple(probe.needs_of(item)),
-                                             probe.since_of(item))
-            for probe in found.probes.values() for item in probe.points()}
+@dataclass(frozen=True)
+class Told:
+    """What a record says, as the rules ask it."""
+    status: str
+    verdicts: tuple[str, ...]       # of its points
+    keys: dict[str, list[str]]      # conclusive verdict -> points
+    needing: list[str]              # points that work, and need what not every machine has
+    counting: str                   # a point that counts with the PMU of a CPU
+    no_pmu: bool                    # the CPU has none
+    no_perf: int                    # points that find no perf_event_open
+    working: dict[str, str]         # need of LACKS -> a point that works
+    lacking: dict[str, str]         # need of LACKS -> a point that finds that the machine lacks it
+
+
+def _is_particular(need: str) -> bool:
+    return need == "cpu2" or need.startswith("arch:")
+
+
+class Declared:
+    """The declarations of points, and what records say under them."""
+
+    def __init__(self, found: Catalogue) -> None:
+        self.asked = {f"{probe.id}.{item.name}": Asked(probe, item, tuple(probe.needs_of(item)), probe.since_of(item))
+                      for probe in found.probes.values() for item in probe.points()}
+        self._since = [(key, asked.release) for key, asked in self.asked.items()]
+        self._told: dict[str, Told] = {}
+        self._newer: dict[expect.Release, set[str]] = {}
+
+    def told(self, record: pack.Record) -> Told:
+        found = self._told.get(record.digest)
+        if found is None:
+            if len(self._told) >= KEPT:
+                self._told.clear()
+            found = self._told[record.digest] = self._tell(record)
+        return found
+
+    def _needs(self, key: str) -> tuple[str, ...]:
+        return self.asked[key].needs if key in self.asked else ()
+
+    def _tell(self, record: pack.Record) -> Told:
+        points = {f"{record.probe}.{name}": point for name, point in record.content["points"].items()}
+        keys: dict[str, list[str]] = {}
+        for key, point in points.items():
+            if point["verdict"] in wordlist.CONCLUSIVE:
+                keys.setdefault(point["verdict"], []).append(key)
+        yes = keys.get("yes", [])
+        absent = {key: point["reason"] for key, point in points.items() if point["verdict"] == "absent"}
+        of_hardware = record.probe.startswith("hw.")
+        return Told(
+            record.content["status"], tuple(point["verdict"] for point in points.values()), keys,
+            [key for key in yes if any(map(_is_particular, self._needs(key)))],
+            next((key for key in yes if of_hardware and "pmu" in self._needs(key)), ""),
+            of_hardware and any(NO_PMU in reason for reason in absent.values()),
+            sum(NO_PERF in reason for reason in absent.values()),
+            {need: key for key in yes for need in self._needs(key) if need in LACKS},
+            {need: key for key, reason in absent.items() for need in self._needs(key)
+             if need in LACKS and LACKS[need] in reason})
+
+    def newer(self, release: expect.Release) -> set[str]:
+        """The points that are newer than a release."""
+        if release not in self._newer:
+            self._newer[release] = {key for key, since in self._since if since is not None and since > release}
+        return self._newer[release]
 
 
 @dataclass
 class Case:
-    """A result, and what is declared of its points."""
-    result: Result
+    """A result, and what its records say."""
+    taken: pack.Taken
     declared: Declared
 
+    @property
+    def result(self) -> Result:
+        return self.taken.value
+
     @cached_property
-    def answers(self) -> dict[str, list[tuple[str, str]]]:
-        """verdict -> (persona, key) of the points that have it."""
-        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for persona, part in self.result["personas"].items():
-            for probe, record in part["probes"].items():
-                for name, point in record["points"].items():
-                    found[point["verdict"]].append((persona, f"{probe}.{name}"))
-        return found
+    def told(self) -> dict[str, list[tuple[str, Told]]]:
+        """persona -> its probes, and what their records say."""
+        told = self.declared.told
+        return {persona: [(part.record.probe, told(part.record)) for part, _loose in parts]
+                for persona, parts in self.taken.parts.items()}
 
 
 Rule = Callable[[Case], str]
@@ -79,44 +140,51 @@ Rule = Callable[[Case], str]
 
 def altered(case: Case) -> str:
     """The id is a hash of the content."""
-    return "" if results.content_id(case.result) == case.result["id"] else \
+    return "" if case.taken.content_id == case.result["id"] else \
         "its id is not the hash of its content: it was changed after it was made"
 
 
 def miscounted(case: Case) -> str:
     """The summary counts the points."""
-    for persona, part in case.result["personas"].items():
-        counts = Counter(point["verdict"] for record in part["probes"].values()
-                         for point in record["points"].values())
-        said = {word: count for word, count in case.result["summary"].get(persona, {}).items() if count}
-        if said != dict(counts):
+    for persona, rows in case.told.items():
+        counts = Counter(chain.from_iterable(told.verdicts for _probe, told in rows))
+        if {word: count for word, count in case.result["summary"].get(persona, {}).items() if count} != counts:
             return f"the summary of {persona} does not count its points"
     return ""
 
 
 def empty(case: Case) -> str:
     """A run asks something."""
-    asked = any(record["points"] for part in case.result["personas"].values()
-                for record in part["probes"].values())
+    asked = any(told.verdicts for rows in case.told.values() for _probe, told in rows)
     return "" if asked else "it answers no point"
+
+
+def _started(case: Case) -> datetime | None:
+    return datetime.strptime(case.result["started"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC) \
+        if "started" in case.result else None
+
+
+def on_no_day(case: Case) -> str:
+    """A run starts on a day that there is."""
+    try:
+        _started(case)
+    except ValueError:
+        return f"it started on a day or at a time that there is not: {case.result['started']}"
+    return ""
 
 
 def from_the_future(case: Case) -> str:
     """A run starts before it is stored."""
-    said = case.result.get("started")
-    if said is None:
-        return ""
-    started = datetime.strptime(said, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    late = started > datetime.now(UTC) + CLOCK_SKEW
-    return f"it started in the future: {said}" if late else ""
+    started = None if on_no_day(case) else _started(case)
+    late = started is not None and started > datetime.now(UTC) + CLOCK_SKEW
+    return f"it started in the future: {case.result['started']}" if late else ""
 
 
 def never_ran(case: Case) -> str:
     """A program that did not run observed nothing."""
-    for persona, part in case.result["personas"].items():
-        for probe, record in part["probes"].items():
-            if record["status"] == "not_run" and any(
-                    point["verdict"] in wordlist.CONCLUSIVE for point in record["points"].values()):
+    for persona, rows in case.told.items():
+        for probe, told in rows:
+            if told.status == "not_run" and told.keys:
                 return f"{persona} {probe} did not run, and yet it answers"
     return ""
 
@@ -135,45 +203,32 @@ def _unmet(asked: Asked, result: Result) -> str:
 
 def without_its_need(case: Case) -> str:
     """A point that is yes has what it needs."""
-    for persona, key in case.answers["yes"]:
-        found = case.declared.get(key)
-        if found and found.needs:
-            unmet = _unmet(found, case.result)
-            if unmet:
-                return f"{persona} {key} is yes, but it needs {unmet}"
+    for persona, rows in case.told.items():
+        for _probe, told in rows:
+            for key in told.needing:
+                unmet = _unmet(case.declared.asked[key], case.result)
+                if unmet:
+                    return f"{persona} {key} is yes, but it needs {unmet}"
     return ""
 
 
 def counts_without_events(case: Case) -> str:
     """Where the CPU has no PMU, no point that needs one counts."""
-    for persona, part in case.result["personas"].items():
-        lacking = any(NO_PMU in point.get("reason", "") and point["verdict"] == "absent"
-                      for probe, record in part["probes"].items() if probe.startswith("hw.")
-                      for point in record["points"].values())
-        if not lacking:
-            continue
-        for probe, record in part["probes"].items():
-            for name, point in record["points"].items():
-                found = case.declared.get(f"{probe}.{name}")
-                if found and point["verdict"] == "yes" and probe.startswith("hw.") \
-                        and "pmu" in found.needs:
-                    return f"{persona} {probe}.{name} counts, but the CPU has no PMU"
+    for persona, rows in case.told.items():
+        counting = next((told.counting for _probe, told in rows if told.counting), "")
+        if counting and any(told.no_pmu for _probe, told in rows):
+            return f"{persona} {counting} counts, but the CPU has no PMU"
     return ""
 
 
 def lacks_and_has(case: Case) -> str:
     """Where one point finds that the machine lacks what it needs, no other that needs it works."""
-    for persona, part in case.result["personas"].items():
+    for persona, rows in case.told.items():
         lacking: dict[str, str] = {}
         working: dict[str, str] = {}
-        for probe, record in part["probes"].items():
-            for name, point in record["points"].items():
-                found = case.declared.get(f"{probe}.{name}")
-                for need in LACKS.keys() & set(found.needs if found else ()):
-                    if point["verdict"] == "yes":
-                        working[need] = f"{probe}.{name}"
-                    elif point["verdict"] == "absent" and LACKS[need] in point["reason"]:
-                        lacking[need] = f"{probe}.{name}"
+        for _probe, told in rows:
+            lacking |= told.lacking
+            working |= told.working
         for need in sorted(lacking.keys() & working.keys()):
             return f"{persona} {working[need]} is yes, but {lacking[need]} finds {LACKS[need]}"
     return ""
@@ -181,47 +236,48 @@ def lacks_and_has(case: Case) -> str:
 
 def without_perf(case: Case) -> str:
     """A kernel that has no perf_event_open for root gives no working PMU event."""
-    for persona, part in case.result["personas"].items():
-        said = [point for record in part["probes"].values() for point in record["points"].values()]
-        lacking = sum(point["verdict"] == "absent" and NO_PERF in point.get("reason", "")
-                      for point in said)
-        opened = sum(point["verdict"] == "yes" for point in said)
-        if lacking and opened > lacking:
+    for persona, rows in case.told.items():
+        lacking = sum(told.no_perf for _probe, told in rows)
+        opened = sum(len(told.keys.get("yes", ())) for _probe, told in rows) if lacking else 0
+        if opened > lacking:
             return f"{persona} has no perf_event_open at {lacking} points and {opened} that work"
     return ""
 
 
 def refused_to_the_mighty(case: Case) -> str:
     """`no` is the kernel's answer whoever asks: what root is refused, nobody less can do."""
-    refused = {key for persona, key in case.answers["no"] if persona == "root"}
-    for persona, key in case.answers["yes"]:
-        if key in refused and persona != "root":
-            return f"{key} is no for root and yes for {persona}"
+    refused = {key for _probe, told in case.told.get("root", ()) for key in told.keys.get("no", ())}
+    for persona, rows in case.told.items() if refused else ():
+        for _probe, told in rows:
+            for key in told.keys.get("yes", ()):
+                if key in refused and persona != "root":
+                    return f"{key} is no for root and yes for {persona}"
     return ""
 
 
 def newer_than_its_kernel(case: Case) -> str:
     """A kernel older than a feature may have it as a backport, but not every feature there is."""
     release = expect.release_of(case.result["identity"]["release"])
-    if release is None:
-        return ""
-    newer = {key for key, asked in case.declared.items() if (asked.release or release) > release}
-    have = {word: sum(key in newer for _persona, key in case.answers[word])
-            for word in wordlist.CONCLUSIVE}
-    asked = sum(have.values())
-    if asked >= NEWER_ASKED and have["yes"] == asked:
-        return f"all {asked} points that are newer than {case.result['identity']['release']} work there"
-    return ""
+    newer = case.declared.newer(release) if release else set()
+    works = 0
+    for _probe, told in chain.from_iterable(case.told.values()) if newer else ():
+        for word, keys in told.keys.items():
+            if not newer.isdisjoint(keys):
+                if word != "yes":
+                    return ""
+                works += len(newer.intersection(keys))
+    return f"all {works} points that are newer than {case.result['identity']['release']} work there" \
+        if works >= NEWER_ASKED else ""
 
 
-RULES: tuple[Rule, ...] = (altered, empty, miscounted, from_the_future, never_ran, without_its_need,
-                           counts_without_events, lacks_and_has, without_perf, refused_to_the_mighty,
+RULES: tuple[Rule, ...] = (altered, empty, miscounted, on_no_day, from_the_future, never_ran,
+                           without_its_need, counts_without_events, lacks_and_has, without_perf, refused_to_the_mighty,
                            newer_than_its_kernel)
 
 
-def problem(result: Result, declared: Declared) -> str:
+def problem(taken: pack.Taken, declared: Declared) -> str:
     """Why no machine can have given this result, with the rule's name; '' when it is plausible."""
-    case = Case(result, declared)
+    case = Case(taken, declared)
     for rule in RULES:
         why = rule(case)
         if why:

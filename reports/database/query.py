@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from reports import expect, text, wordlist
 from reports.catalogue import Catalogue
 from reports.database.matrix import Answer, Column, Device, Kernel, Matrix
-from reports.database.plausible import declared_by
+from reports.database.plausible import Declared
 from reports.database.usage import Usage
 from reports.difference import LACKING, Change, in_order
 from reports.text import Unusable
@@ -91,7 +91,7 @@ class Backport:
 
 def backports(matrix: Matrix, declared: Catalogue) -> list[Backport]:
     """Points that work on kernels older than the release that upstream has them since."""
-    asked = declared_by(declared)
+    asked = Declared(declared).asked
     found: dict[str, dict[Kernel, None]] = defaultdict(dict)
     for kernel, columns in by_kernel(matrix.columns).items():
         if expect.release_of(kernel.release) is None:

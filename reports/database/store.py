@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Adds results to a database, each in a transaction of its own."""
+"""Adds results to a database, each whole or not at all."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,28 @@ from reports.database.connect import Failed
 from reports.text import Unusable
 
 ADDED, KNOWN, REJECTED = "added", "known", "rejected"
+TOGETHER = 32       # results of one transaction
 
-Parts = dict[str, list[tuple[pack.Record, dict[str, Any]]]]
+
+@dataclass(frozen=True)
+class Run:
+    """What one persona of a result is written as."""
+    records: list[pack.Record]
+    rest: bytes
+    transcripts: bytes | None
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A result that follows the schema and can be, as it is written."""
+    name: str
+    identity: dict[str, Any]
+    row: dict[str, Any]
+    runs: dict[str, Run]
+
+    @property
+    def digest(self) -> str:
+        return str(self.row["digest"])
 
 
 @dataclass(frozen=True)
@@ -40,13 +61,6 @@ class Numbers:
     def known(self, table: Table) -> dict[Any, int]:
         return self.of.setdefault(table.name, {})
 
-    def _ask(self, connection: Connection, table: Table, column: str, keys: list[Any]) -> None:
-        known = self.known(table)
-        for some in pack.some_of(keys):
-            for row in connection.execute(select(table.c[column], table.c.id)
-                                          .where(table.c[column].in_(some))):
-                known[row[0]] = row[1]
-
     def get(self, connection: Connection, table: Table, column: str,
             rows: Iterable[dict[str, Any]]) -> set[Any]:
         """Write the rows that are not there yet; the keys that were new."""
@@ -54,12 +68,15 @@ class Numbers:
         wanted = {row[column]: row for row in rows if row[column] not in known}
         if not wanted:
             return set()
-        self._ask(connection, table, column, list(wanted))
-        new = [row for key, row in wanted.items() if key not in known]
-        if new:
-            connection.execute(table.insert(), new)
-            self._ask(connection, table, column, [row[column] for row in new])
-        return {row[column] for row in new}
+        key, number = table.c[column], table.c.id
+        for some in pack.some_of(wanted):
+            known.update(connection.execute(select(key, number).where(key.in_(some))).all())
+        new = {key: row for key, row in wanted.items() if key not in known}
+        if new:     # nobody else writes now, so what comes after the last one is of these
+            last = connection.execute(select(func.max(number))).scalar() or 0
+            connection.execute(table.insert(), list(new.values()))
+            known.update(connection.execute(select(key, number).where(number > last)).all())
+        return set(new)
 
 
 class Store:
@@ -76,38 +93,50 @@ class Store:
 
     def add(self, paths: Iterable[Path]) -> Iterator[Outcome]:
         """Add all results that the paths hold."""
+        return self._add(self._read(paths))
+
+    def add_found(self, found: Iterable[source.Found]) -> Iterator[Outcome]:
+        """Add these results, each of which is read when its turn comes."""
+        return self._add(map(self._prepare, found))
+
+    def add_one(self, found: source.Found) -> Outcome:
+        """Add one result, once. Raises Failed when the database cannot take it."""
+        return next(self.add_found([found]))
+
+    def _read(self, paths: Iterable[Path]) -> Iterator[Ready | Outcome]:
         for path in paths:
             try:
                 with source.opened(path) as found:
-                    for each in found:
-                        yield self.add_one(each)
+                    yield from map(self._prepare, found)
             except Failed:
                 raise
             except Unusable as error:
                 yield Outcome(text.clean(str(path), 200), REJECTED, str(error))
 
-    def add_one(self, found: source.Found) -> Outcome:
-        """Add one result, once. Raises Failed when the database cannot take it."""
+    def _add(self, every: Iterable[Ready | Outcome]) -> Iterator[Outcome]:
+        """Write what is ready, many in a transaction: what it begins with costs as much as a result."""
+        rest = iter(every)
+        while some := _some(rest):
+            ready = [each for each in some if isinstance(each, Ready)]
+            written = self._write_some(ready)
+            yield from (next(written) if isinstance(each, Ready) else each for each in some)
+
+    def _prepare(self, found: source.Found) -> Ready | Outcome:
+        """Read a result and look whether it can be."""
         try:
-            value = self._load(found)
-            parts = self.checker.require(value, found.name)
-            declared = self._declared(found, value)
-            why = plausible.problem(value, self._by_key(declared))
+            taken = self.checker.require(self._load(found), found.name)
+            declared = self._declared(found, taken.value)
+            why = plausible.problem(taken, self._by_key(declared))
         except Failed:
             raise
         except Unusable as error:
-            return Outcome(found.name, REJECTED, str(error))
+            return Outcome(found.name, REJECTED, str(error).removeprefix(f"{_file(found)}: "))
         if why:
             return Outcome(found.name, REJECTED, text.clean(why, 300))
-        try:
-            return self._write(found, value, parts, declared)
-        except (exc.SQLAlchemyError, Unusable) as error:
-            self.numbers = Numbers()    # some may be of the transaction that was rolled back
-            why = connect.said(error) if isinstance(error, exc.SQLAlchemyError) else str(error)
-            raise Failed(f"{found.name}: not added: {why}") from error
+        return _ready(found, taken)
 
     def _load(self, found: source.Found) -> Any:
-        file = found.path / "result.json" if found.folder else found.path
+        file = _file(found)
         if found.folder and not file.is_file():
             return results.build(found.path, self.expected)
         return text.load_json(file)
@@ -127,13 +156,13 @@ class Store:
             with connect.reading(self.engine) as connection:
                 made = stored_catalogue(connection, digest)
         if made is None:
-            return self._any()
+            made = self._any()
         self.catalogues[digest] = made
         return made
 
     def _by_key(self, declared: Catalogue) -> plausible.Declared:
         if id(declared) not in self.by_key:
-            self.by_key[id(declared)] = declared, plausible.declared_by(declared)
+            self.by_key[id(declared)] = declared, plausible.Declared(declared)
         return self.by_key[id(declared)][1]
 
     def _any(self) -> Catalogue:
@@ -144,79 +173,113 @@ class Store:
                 self.fallback = Catalogue()
         return self.fallback
 
-    def _write(self, found: source.Found, value: dict[str, Any], parts: Parts,
-               declared: Catalogue) -> Outcome:
+    def _write_some(self, ready: list[Ready]) -> Iterator[Outcome]:
+        """Write these in one transaction; where it fails, each in one of its own, up to the one that fails."""
+        try:
+            outcomes = self._write(ready) if ready else []
+        except (exc.SQLAlchemyError, Unusable) as error:
+            self.numbers = Numbers()    # some may be of the transaction that was rolled back
+            if len(ready) > 1:
+                for each in ready:
+                    yield from self._write_some([each])
+                return
+            why = connect.said(error) if isinstance(error, exc.SQLAlchemyError) else str(error)
+            raise Failed(f"{ready[0].name}: not added: {why}") from error
+        yield from outcomes
+
+    def _write(self, ready: list[Ready]) -> list[Outcome]:
         with connect.writing(self.engine) as connection:
-            there = select(tables.RESULT.c.id).where(tables.RESULT.c.digest == value["id"])
-            if connection.execute(there).scalar() is not None:
-                return Outcome(found.name, KNOWN)
-            if declared.digest() == value["tool"]["catalogue"]:
-                _keep_catalogue(connection, declared)
-            number = self._result(connection, found, value)
-            self._records(connection, parts)
-            for persona, rows in parts.items():
-                self._run(connection, found, value, number, persona, rows)
-        return Outcome(found.name, ADDED)
+            self._machines(connection, ready)
+            new = self.numbers.get(connection, tables.RESULT, "digest", map(self._result, ready))
+            first = {each.digest: each for each in reversed(ready) if each.digest in new}
+            for digest in {each.row["catalogue"] for each in first.values()}:
+                _keep_catalogue(connection, digest, self.catalogues[digest])
+            self._records(connection, first.values())
+            self._runs(connection, first.values())
+        return [Outcome(each.name, ADDED if first.get(each.digest) is each else KNOWN) for each in ready]
 
-    def _result(self, connection: Connection, found: source.Found, value: dict[str, Any]) -> int:
-        identity = value["identity"]
-        device = machine.device_of(identity)
-        kernel = {"key": machine.kernel_key(identity), "arch": text.clean(identity["arch"], 40),
-                  "release": identity["release"], "version": identity.get("version", ""),
-                  "build_id": identity.get("build_id", "")}
+    def _machines(self, connection: Connection, ready: list[Ready]) -> None:
         self.numbers.get(connection, tables.DEVICE, "key", [
-            {"key": device.key, "kind": device.kind, "arch": device.arch, "label": device.label}])
-        self.numbers.get(connection, tables.KERNEL, "key", [kernel])
-        head = {key: part for key, part in value.items() if key != "personas"}
-        made = connection.execute(tables.RESULT.insert().values(
-            digest=value["id"], device=self.numbers.known(tables.DEVICE)[device.key],
-            kernel=self.numbers.known(tables.KERNEL)[kernel["key"]],
-            started=value.get("started", ""), suite=value["suite"],
-            row=_one(value["environment"].get("kernel_row", "")),
-            level=_one(value["environment"].get("paranoid", "")),
-            catalogue=value["tool"]["catalogue"], source=text.clean(found.name, 200),
-            head=pack.pack(head)))
-        return int(made.inserted_primary_key[0])
+            {"key": device.key, "kind": device.kind, "arch": device.arch, "label": device.label}
+            for device in (machine.device_of(each.identity) for each in ready)])
+        self.numbers.get(connection, tables.KERNEL, "key", [
+            {"key": machine.kernel_key(of), "arch": text.clean(of["arch"], 40), "release": of["release"],
+             "version": of.get("version", ""), "build_id": of.get("build_id", "")}
+            for of in (each.identity for each in ready)])
 
-    def _records(self, connection: Connection, parts: Parts) -> None:
+    def _result(self, ready: Ready) -> dict[str, Any]:
+        return ready.row | {
+            "device": self.numbers.known(tables.DEVICE)[machine.device_of(ready.identity).key],
+            "kernel": self.numbers.known(tables.KERNEL)[machine.kernel_key(ready.identity)]}
+
+    def _records(self, connection: Connection, ready: Iterable[Ready]) -> None:
         """The records that no earlier result had, and their answers."""
-        records = {record.digest: record for rows in parts.values() for record, _loose in rows}
+        known = self.numbers.known(tables.RECORD)
+        records = {record.digest: record for each in ready for run in each.runs.values()
+                   for record in run.records if record.digest not in known}
         new = self.numbers.get(connection, tables.RECORD, "digest", (
-            {"digest": record.digest, "probe": record.probe, "rest": _rest(record)}
-            for record in records.values()))
+            {"digest": record.digest, "probe": record.probe, "rest": _rest(record)} for record in records.values()))
         fresh = [records[digest] for digest in new]
         points = {f"{record.probe}.{name}" for record in fresh for name in record.content["points"]}
         self.numbers.get(connection, tables.POINT, "key", ({"key": key} for key in sorted(points)))
-        reasons = {pack.digest_of(said.encode()): said for record in fresh
-                   for said in _reasons(record)}
+        reasons = {said: pack.digest_of(said.encode()) for record in fresh for said in _reasons(record)}
         self.numbers.get(connection, tables.REASON, "digest", (
-            {"digest": digest, "text": said} for digest, said in reasons.items()))
-        answers = [row for record in fresh for row in self._answers(record)]
+            {"digest": digest, "text": said} for said, digest in reasons.items()))
+        answers = [row for record in fresh for row in self._answers(record, reasons)]
         if answers:
-            connection.execute(tables.ANSWER.insert(), answers)
+            connect.insert(connection, tables.ANSWER, ("record", "point", "verdict", "reason", "undeclared"), answers)
 
-    def _answers(self, record: pack.Record) -> Iterator[dict[str, Any]]:
+    def _answers(self, record: pack.Record, reasons: dict[str, str]) -> Iterator[tuple[Any, ...]]:
         number = self.numbers.known(tables.RECORD)[record.digest]
+        points, known = self.numbers.known(tables.POINT), self.numbers.known(tables.REASON)
         for name, point in record.content["points"].items():
             reason = point.get("reason")
-            known = self.numbers.known(tables.REASON)
-            yield {"record": number, "verdict": point["verdict"],
-                   "point": self.numbers.known(tables.POINT)[f"{record.probe}.{name}"],
-                   "reason": known[pack.digest_of(reason.encode())] if reason else None,
-                   "undeclared": int(point.get("undeclared", False))}
+            yield (number, points[f"{record.probe}.{name}"], point["verdict"],
+                   None if reason is None else known[reasons[reason]], int("undeclared" in point))
 
-    def _run(self, connection: Connection, found: source.Found, value: dict[str, Any], number: int,
-             persona: str, rows: list[tuple[pack.Record, dict[str, Any]]]) -> None:
-        known = self.numbers.known(tables.RECORD)
-        packed = pack.numbers(sorted(known[record.digest] for record, _loose in rows))
-        sheet = pack.digest_of(packed)
-        self.numbers.get(connection, tables.SHEET, "digest", [{"digest": sheet, "records": packed}])
-        rest = {"environment": value["personas"][persona]["environment"],
-                "loose": {record.probe: loose for record, loose in rows if loose}}
-        said = source.transcripts(found.folder, persona, [record.probe for record, _ in rows])
-        connection.execute(tables.RUN.insert().values(
-            result=number, persona=persona, sheet=self.numbers.known(tables.SHEET)[sheet],
-            rest=pack.pack(rest), transcripts=pack.pack(said) if said else None))
+    def _runs(self, connection: Connection, ready: Iterable[Ready]) -> None:
+        records = self.numbers.known(tables.RECORD)
+        rows, sheets = [], {}
+        for each in ready:
+            for persona, run in each.runs.items():
+                packed = pack.numbers(sorted(records[record.digest] for record in run.records))
+                digest = pack.digest_of(packed)
+                sheets[digest] = packed
+                rows.append((digest, {"result": self.numbers.known(tables.RESULT)[each.digest], "persona": persona,
+                                      "rest": run.rest, "transcripts": run.transcripts}))
+        self.numbers.get(connection, tables.SHEET, "digest", (
+            {"digest": digest, "records": packed} for digest, packed in sheets.items()))
+        if rows:
+            known = self.numbers.known(tables.SHEET)
+            connection.execute(tables.RUN.insert(), [row | {"sheet": known[digest]} for digest, row in rows])
+
+
+def _file(found: source.Found) -> Path:
+    return found.path / "result.json" if found.folder else found.path
+
+
+def _some(rest: Iterator[Ready | Outcome]) -> list[Ready | Outcome]:
+    with text.uncollected():
+        return list(islice(rest, TOGETHER))
+
+
+def _run(found: source.Found, taken: pack.Taken, persona: str) -> Run:
+    parts = taken.parts[persona]
+    rest = {"environment": taken.value["personas"][persona]["environment"],
+            "loose": {part.record.probe: loose for part, loose in parts if loose}}
+    records = [part.record for part, _loose in parts]
+    said = source.transcripts(found.folder, persona, [record.probe for record in records])
+    return Run(records, pack.pack(rest), pack.pack(said) if said else None)
+
+
+def _ready(found: source.Found, taken: pack.Taken) -> Ready:
+    value = taken.value
+    return Ready(found.name, value["identity"], {
+        "digest": value["id"], "started": value.get("started", ""), "suite": value["suite"],
+        "row": _one(value["environment"].get("kernel_row", "")),
+        "level": _one(value["environment"].get("paranoid", "")),
+        "catalogue": value["tool"]["catalogue"], "source": text.clean(found.name, 200), "head": taken.head},
+        {persona: _run(found, taken, persona) for persona in taken.parts})
 
 
 def _one(value: str | list[str]) -> str:
@@ -234,10 +297,11 @@ def _rest(record: pack.Record) -> str:
                            if key != "points"}).decode()
 
 
-def _keep_catalogue(connection: Connection, declared: Catalogue) -> None:
+def _keep_catalogue(connection: Connection, digest: str, declared: Catalogue) -> None:
+    """Keep the declarations that results of this digest came with."""
     table = tables.CATALOGUE
-    digest = declared.digest()
-    if connection.execute(select(table.c.digest).where(table.c.digest == digest)).scalar() is None:
+    if connection.execute(select(table.c.digest).where(table.c.digest == digest)).scalar() is None \
+            and declared.digest() == digest:
         packed = zlib.compress(declared.text.encode("utf-8", "surrogateescape"), 6)
         connection.execute(table.insert().values(digest=digest, packed=packed))
 

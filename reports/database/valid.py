@@ -4,22 +4,19 @@ checked again: thousands of results consist of the same few thousand records."""
 
 from __future__ import annotations
 
+import marshal
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
-from reports import schema
+from reports import schema, text
 from reports.database import pack
 from reports.text import Unusable
 
 _LINE = re.compile("[^\x00-\x1f\x7f-\x9f]{1,16500}")
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 NAME_LIMIT = 200
-MEMBERS_LIMIT = 20_000
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, str) and _LINE.fullmatch(value) is not None
+KEPT = 20_000       # parts and pieces that are known at a time
 
 
 @lru_cache(maxsize=100_000)
@@ -28,68 +25,100 @@ def _is_name(name: str) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return type(value) is int and value >= 0
 
 
-def _loose(loose: dict[str, Any]) -> bool:
+def _is_fact(value: Any) -> bool:
+    return type(value) in (bool, int) or isinstance(value, str) and _LINE.fullmatch(value) is not None
+
+
+def _is_loose(loose: pack.Loose) -> bool:
     """Whether what differs each time has the types that the schema gives it."""
-    facts, evidence = loose.get("facts", {}), loose.get("evidence", {})
-    return (all(_is_count(loose[key]) for key in ("ms", "leftover") if key in loose)
-            and isinstance(facts, dict) and isinstance(evidence, dict)
-            and all(_is_name(name) and (isinstance(value, (bool, int)) or _is_line(value))
-                    for name, value in facts.items())
-            and all(isinstance(lines, list) and lines and all(map(_is_line, lines))
-                    for lines in evidence.values()))
+    if not _is_count(loose.get("ms", 0)) or not _is_count(loose.get("leftover", 0)):
+        return False
+    facts = loose.get("facts", {})
+    return isinstance(facts, dict) and all(map(_is_name, facts)) and all(map(_is_fact, facts.values()))
+
+
+def _is_sound(personas: Any) -> bool:
+    """Whether the probes of personas are where they should be."""
+    return isinstance(personas, dict) and all(
+        isinstance(part, dict) and isinstance(part.get("probes"), dict)
+        and all(isinstance(made, dict) and "facts" in made for made in part["probes"].values())
+        for part in personas.values())
+
+
+def _refuse(result: Any, name: str, why: str) -> NoReturn:
+    """Raise Unusable with what the schema finds, or else with this reason."""
+    schema.require("result", result, name)
+    raise Unusable(text.clean(f"{name}: not a result: {why}", 300))
 
 
 class Checker:
-    """Knows the records that were found valid."""
+    """Knows what was found valid."""
 
     def __init__(self) -> None:
-        self.known: set[str] = set()
+        self.parts: dict[bytes, pack.Part] = {}
+        self.pieces: set[bytes] = set()     # points and judgements
 
-    def _frame(self, result: Any, name: str) -> None:
-        """Everything but the probes, for which one stands that is known to be valid."""
+    def require(self, result: Any, name: str) -> pack.Taken:
+        """The result, taken apart. Raises Unusable."""
         personas = result.get("personas") if isinstance(result, dict) else None
-        if not isinstance(personas, dict) or not all(
-                isinstance(part, dict) and isinstance(part.get("probes"), dict)
-                for part in personas.values()):
-            schema.require("result", result, name)
-            raise Unusable(f"{name}: not a result: personas")
-        bare = {key: part | {"probes": {}} for key, part in personas.items()}
-        schema.require("result", result | {"personas": bare}, name)
-
-    def require(self, result: Any, name: str) -> dict[str, list[tuple[pack.Record, dict[str, Any]]]]:
-        """persona -> the records of its probes and what is loose. Raises Unusable."""
-        self._frame(result, name)
-        found: dict[str, list[tuple[pack.Record, dict[str, Any]]]] = {}
-        new: set[str] = set()
-        for persona, part in result["personas"].items():
-            parts = found.setdefault(persona, [])
+        if not _is_sound(personas):
+            _refuse(result, name, "personas")
+        for known in (self.parts, self.pieces):
+            if len(known) > KEPT:
+                known.clear()
+        rows: dict[str, list[tuple[bytes, pack.Loose]]] = {persona: [] for persona in personas}
+        new: dict[bytes, tuple[str, str]] = {}
+        for persona, part in personas.items():
             for probe, made in part["probes"].items():
                 try:
-                    record, loose = pack.split(probe, made)
-                except (AttributeError, KeyError, TypeError):
-                    schema.require("result", result, name)
-                    raise
-                if not _loose(loose):
-                    schema.require("result", result, name)
-                    raise Unusable(f"{name}: not a result: {probe}")
-                if record.digest not in self.known:
-                    new.add(record.digest)
-                parts.append((record, loose))
-        if new:
-            self._some(result, found, new, name)
-        return found
+                    key, loose = pack.split(probe, made)
+                except ValueError:
+                    _refuse(result, name, f"{persona} {probe}: nested too deeply")
+                if not _is_loose(loose):
+                    _refuse(result, name, f"{persona} {probe}: a number of ms, leftover or facts is not whole")
+                rows[persona].append((key, loose))
+                if key not in self.parts:
+                    new[key] = persona, probe
+        self._learn(result, new, name)
+        return pack.Taken(result, {persona: [self._part(key, loose) for key, loose in each]
+                                   for persona, each in rows.items()})
 
-    def _some(self, result: dict[str, Any],
-              found: dict[str, list[tuple[pack.Record, dict[str, Any]]]],
-              new: set[str], name: str) -> None:
-        """Check the records that were not seen before."""
-        personas = {}
-        for persona, parts in found.items():
-            probes = {record.probe: pack.join(record.content, loose) for record, loose in parts
-                      if record.digest in new}
-            personas[persona] = result["personas"][persona] | {"probes": probes}
-        schema.require("result", result | {"personas": personas}, name)
-        self.known |= new
+    def _learn(self, result: dict[str, Any], new: dict[bytes, tuple[str, str]], name: str) -> None:
+        """Check what is new of a result, and know it from now on."""
+        personas = {persona: part | {"probes": {}} for persona, part in result["personas"].items()}
+        pieces: set[bytes] = set()
+        for persona, probe in new.values():
+            made = result["personas"][persona]["probes"][probe]
+            personas[persona]["probes"][probe] = self._cut(made, ("points",), pieces)
+        schema.require("result", self._cut(result, ("unexpected", "news"), pieces) | {"personas": personas}, name)
+        self.pieces |= pieces
+        for key, (persona, probe) in new.items():
+            self.parts[key] = pack.part_of(probe, result["personas"][persona]["probes"][probe])
+
+    def _cut(self, whole: dict[str, Any], names: tuple[str, ...], pieces: set[bytes]) -> dict[str, Any]:
+        """What is whole, without the known pieces of these members; the others go to `pieces`."""
+        cut = dict(whole)
+        for name in names:
+            members = whole.get(name)
+            if isinstance(members, dict):
+                cut[name] = dict(each for each in members.items() if self._is_new((name, each), pieces))
+            elif isinstance(members, list):
+                cut[name] = [each for each in members if self._is_new((name, each), pieces)]
+        return cut
+
+    def _is_new(self, piece: Any, pieces: set[bytes]) -> bool:
+        try:
+            key = marshal.dumps(piece, pack.PLAIN)
+        except ValueError:      # nested too deeply
+            return True
+        if key in self.pieces:
+            return False
+        pieces.add(key)
+        return True
+
+    def _part(self, key: bytes, loose: pack.Loose) -> tuple[pack.Part, pack.Loose]:
+        part = self.parts[key]
+        return part, loose | {"evidence": part.evidence} if part.evidence else loose

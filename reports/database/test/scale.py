@@ -62,10 +62,13 @@ def vary(base: dict[str, Any], number: int, devices: int) -> dict[str, Any]:
     return made
 
 
-def files(base: dict[str, Any], numbers: range, folder: Path, devices: int) -> Iterator[source.Found]:
+def files(base: dict[str, Any], numbers: range, folder: Path, devices: int, spent: list[float]) -> Iterator[source.Found]:
+    """The results, each in the place of the one before; `spent` is what making them took."""
+    path = folder / "one.result.json"
     for at in numbers:
-        path = folder / "one.result.json"
+        began = time.process_time()
         path.write_text(json.dumps(vary(base, at, devices)), encoding="utf-8")
+        spent.append(time.process_time() - began)
         yield source.Found(path, str(at))
 
 
@@ -94,17 +97,14 @@ def add(base: dict[str, Any], numbers: range, devices: int, where: str, folder: 
     adder = store.Store(engine, expect.read(expect.FOLDER))
     was = 0
     for start in range(numbers.start, numbers.stop, STEP):
-        spent, wall, outcomes, longest = 0.0, 0.0, [], 0.0
-        some = range(start, min(start + STEP, numbers.stop))
-        for found in files(base, some, folder, devices):
-            began, at = time.process_time(), time.monotonic()
-            outcomes.append(adder.add_one(found).what)
-            took = time.monotonic() - at
-            spent, wall, longest = spent + time.process_time() - began, wall + took, max(longest, took)
+        some, making = range(start, min(start + STEP, numbers.stop)), []
+        began, at = time.process_time(), time.monotonic()
+        outcomes = [outcome.what for outcome in adder.add_found(files(base, some, folder, devices, making))]
+        spent, wall = time.process_time() - began - sum(making), time.monotonic() - at
         counts = {word: outcomes.count(word) for word in sorted(set(outcomes))}
         now = size(engine, Path(where))
         print(f"up to {some.stop}: {counts} in {spent:.1f} s of CPU ({1000 * spent / len(some):.1f} ms each), "
-              f"{wall:.1f} s wall, the longest {1000 * longest:.0f} ms; {now / 1e6:.1f} MB, "
+              f"{wall:.1f} s wall with making them; {now / 1e6:.1f} MB, "
               f"{(now - was) / len(some) / 1e3:.1f} kB each; {memory()}", flush=True)
         was = now
     engine.dispose()

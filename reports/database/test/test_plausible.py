@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from reports import catalogue
-from reports.catalogue import Catalogue
-from reports.database import plausible
+from reports.database import pack, plausible, valid
 from reports.database.test.conftest import CATALOGUE, make, sealed
 
 Result = dict[str, Any]
@@ -19,8 +18,12 @@ NEWER = CATALOGUE + TRAPS + "\nid=new.many\ntitle=many\nsince=6.0\n" + "".join(
     f"point=p{number} it works\n" for number in range(plausible.NEWER_ASKED))
 
 
-def declared() -> Catalogue:
-    return catalogue.parse(NEWER)
+def declared(said: str = NEWER) -> plausible.Declared:
+    return plausible.Declared(catalogue.parse(said))
+
+
+def taken(result: Result) -> pack.Taken:
+    return valid.Checker().require(result, "a result")
 
 
 def altered() -> Result:
@@ -41,6 +44,10 @@ def miscounted() -> Result:
     result["summary"]["root"]["yes"] += 1
     result["id"] = results.content_id(result)
     return result
+
+
+def on_no_day() -> Result:
+    return make(started="2026-02-30T10:00:00Z")
 
 
 def from_the_future() -> Result:
@@ -90,7 +97,7 @@ def newer_than_its_kernel(works: int = plausible.NEWER_ASKED, release: str = "5.
 
 BAD: dict[plausible.Rule, Callable[[], Result]] = {
     getattr(plausible, made.__name__): made for made in (
-        altered, empty, miscounted, from_the_future, never_ran, without_its_need,
+        altered, empty, miscounted, on_no_day, from_the_future, never_ran, without_its_need,
         counts_without_events, lacks_and_has, without_perf, refused_to_the_mighty, newer_than_its_kernel)}
 GOOD = [make(), lacks_and_has("absent"), make(arch="aarch64"), newer_than_its_kernel(works=plausible.NEWER_ASKED - 1),
         newer_than_its_kernel(release="6.1"),
@@ -103,18 +110,17 @@ GOOD = [make(), lacks_and_has("absent"), make(arch="aarch64"), newer_than_its_ke
 @pytest.mark.parametrize("rule", plausible.RULES, ids=lambda rule: rule.__name__)
 def test_every_rule_rejects_its_case_and_says_why(rule: plausible.Rule) -> None:
     result = BAD[rule]()
-    found = plausible.declared_by(declared())
-    assert [each.__name__ for each in plausible.RULES if each(plausible.Case(result, found))] == [rule.__name__]
-    assert plausible.problem(result, plausible.declared_by(declared())).startswith(f"{rule.__name__}: ")
+    case = plausible.Case(taken(result), declared())
+    assert [each.__name__ for each in plausible.RULES if each(case)] == [rule.__name__]
+    assert plausible.problem(taken(result), declared()).startswith(f"{rule.__name__}: ")
 
 
 def test_what_a_probe_needs_may_not_be_needed_by_each_point() -> None:
     """Seen on a machine with one CPU: the order of switch records needs no second one."""
-    found = plausible.declared_by(catalogue.parse(CATALOGUE.replace(
-        "point=moves it moves\nneeds=cpu2", "needs=cpu2\npoint=moves it moves")))
-    assert plausible.problem(without_its_need(), found) == ""
+    found = declared(CATALOGUE.replace("point=moves it moves\nneeds=cpu2", "needs=cpu2\npoint=moves it moves"))
+    assert plausible.problem(taken(without_its_need()), found) == ""
 
 
 @pytest.mark.parametrize("result", GOOD)
 def test_what_can_be_is_let_through(result: Result) -> None:
-    assert plausible.problem(result, plausible.declared_by(declared())) == ""
+    assert plausible.problem(taken(result), declared()) == ""

@@ -22,9 +22,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 from sqlalchemy import func, select, text as sql
+from sqlalchemy.exc import OperationalError
 
-from reports import catalogue
-from reports.database import connect, matrix, pack, source, store, tables, whole
+from reports import answers, catalogue, expect
+from reports.database import connect, matrix, pack, plausible, ship, source, store, tables, valid, whole
 from reports.database.test.conftest import CATALOGUE, POINTS, Database, make, sealed
 from reports.test.conftest import TREE, MakeRun
 from reports.text import Unusable
@@ -64,6 +65,56 @@ def test_what_repeats_is_stored_once(database: Database) -> None:
     assert count(database) == 20
     assert count(database, "record") == len(POINTS)
     assert count(database, "sheet") == 1
+
+
+def test_the_id_is_made_of_what_results_share() -> None:
+    """It is the hash of the whole result, which is not written out again for it."""
+    result = make(personas={"root": {"hw.count.cycles": "broken"}, "user": {"task.two.moves": "blocked"}}, reason="a \u20ac \" \\ z")
+    probes = result["personas"]["root"]["probes"]
+    probes["hw.count"] |= {"facts": {"b": True, "a": -3, "c": "\u00fc \"", "z.y": 0}, "leftover": 2, "warnings": ["one"]}
+    probes["task.two"] = {"status": "crashed", "signal": 11, "facts": {}, "points": probes["task.two"]["points"]}
+    checker = valid.Checker()
+    for made in (sealed(result), *(each for name in answers.names()[:3] for each in ship._results(name, expect.Expectations()))):
+        for _again in range(2):
+            taken = checker.require(made, "a result")
+            assert taken.content_id == made["id"]
+            assert pack.unpack(taken.head) == {key: value for key, value in made.items() if key != "personas"}
+
+
+def test_what_repeats_is_looked_at_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither taken apart nor judged again; and there is one transaction for many results."""
+    seen: list[str] = []
+    with connect.writing(database.engine):
+        pass    # the tables are there
+    for where, name in ((pack, "part_of"), (plausible.Declared, "_tell"), (connect, "writing")):
+        def called(*args: Any, _was: Any = getattr(where, name), _name: str = name) -> Any:
+            seen.append(_name)
+            return _was(*args)
+        monkeypatch.setattr(where, name, called)
+    outcomes = database.add(*(make(started=f"2026-11-20T10:00:{second:02}Z") for second in range(store.TOGETHER + 3)))
+    assert [each.what for each in outcomes] == [store.ADDED] * len(outcomes)
+    assert [each.name for each in outcomes] == [f"{number}.result.json" for number in range(1, len(outcomes) + 1)]
+    assert {name: seen.count(name) for name in seen} == {"part_of": len(POINTS), "_tell": len(POINTS), "writing": 2}
+
+
+def test_one_that_fails_takes_no_other_with_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes before it in its transaction is written in transactions of its own."""
+    good, bad, later = (make(release=release) for release in ("6.1.1", "6.1.2", "6.1.3"))
+    real = store.Store._runs
+
+    def runs(self: store.Store, connection: connect.Connection, ready: Any) -> None:
+        if any(each.digest == bad["id"] for each in ready):
+            raise OperationalError("insert", {}, Exception("the disk is full"))
+        real(self, connection, ready)
+
+    monkeypatch.setattr(store.Store, "_runs", runs)
+    outcomes = database.store.add([database.write(each) for each in (good, bad, later)])
+    assert next(outcomes).what == store.ADDED
+    with pytest.raises(Unusable, match="^2.result.json: not added: the disk is full"):
+        next(outcomes)
+    assert count(database) == 1
+    monkeypatch.undo()
+    assert [each.what for each in database.add(good, bad, later)] == [store.KNOWN, store.ADDED, store.ADDED]
 
 
 def test_directories_and_archives(database: Database, make_run: MakeRun, tmp_path: Path) -> None:
