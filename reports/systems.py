@@ -39,7 +39,14 @@ class System:
     level: str = ""
     level_source: str = ""
     beware: str = ""
-    also: tuple[str, ...] = ()      # systems with the same kernels
+    also: tuple[str, ...] = ()      # other names, and systems with the same kernels
+
+    def names(self) -> list[str]:
+        """As people write it, with spaces: "ubuntu 22.04", "jammy", "ubuntu jammy"."""
+        plain = re.sub(r" *\(.*\)| LTS$|,.*", "", self.title).lower()
+        codes = [name for name in self.also if name.isalpha()]
+        return list(dict.fromkeys([plain, *(name.replace("-", " ") for name in (self.name, *self.also)),
+                                   *(f"{plain.split()[0]} {code}" for code in codes)]))
 
 
 def _entry(entry: Any) -> System:
@@ -116,7 +123,7 @@ def about(system: System, arch: str, names: Iterable[str] = ()) -> Iterator[str]
     for series in system.series:
         found = rows(series, arch, names)
         if found and f"{arch}-{series}" not in found:
-            yield f"  no row of {arch} is Linux {series}; its neighbours answer: {', '.join(found)}"
+            yield f"  no {arch} kernel here is Linux {series}; the nearest that are answer for it: {', '.join(found)}"
     if system.level:
         yield f"  it starts with perf_event_paranoid={system.level} ({system.level_source})"
     else:

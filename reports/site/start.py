@@ -163,7 +163,8 @@ class Start:
         return {"features": [[each.id, each.name, each.about, " · ".join(each.words), self.since[each.id]]
                              for each in self.features],
                 "cells": cells,
-                "systems": [{"name": one.system.name, "title": one.system.title, "page": f"system/{one.page}",
+                "systems": [{"name": one.system.name, "title": one.system.title, "names": one.system.names(),
+                             "page": f"system/{one.page}",
                              "columns": [{"name": place.name, **{persona: column(place, one.level(place, persona), persona)
                                                                  for persona in self.personas}}
                                          for place in one.places]} for one in self.systems]}

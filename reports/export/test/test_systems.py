@@ -43,6 +43,18 @@ def test_a_name_is_found_as_it_is_typed(name: str, found: tuple[str, str] | None
     assert (system and (system[0].name, system[1])) == found
 
 
+def test_names_are_of_one_system_each() -> None:
+    """As people write them; the search of a site and `doctor --as` take them."""
+    every = [(name, each.name) for each in systems.read().values() for name in each.names()]
+    assert len({name for name, _system in every}) == len(every)
+    told = dict(every)
+    for name, system in (("ubuntu 22.04", "ubuntu-22.04"), ("jammy", "ubuntu-22.04"), ("debian bookworm", "debian-12"),
+                         ("debian 12", "debian-12"), ("red hat 9", "rhel-9"), ("rocky 9", "rhel-9"), ("android 14", "android-14")):
+        assert told[name] == system
+    found = systems.find("jammy")
+    assert found and found[0].name == "ubuntu-22.04"
+
+
 def test_each_entry_names_its_sources() -> None:
     asked_for = {"ubuntu-22.04", "rhel-9", "debian-12", "android-13", "wsl2", "amazon-2023", "raspberry-pi-os"}
     assert asked_for <= systems.read().keys()
@@ -83,11 +95,11 @@ def tree(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> 
     (["debian-12", "--level", "2"], 0, ["as user at perf_event_paranoid=2", " yes x"]),
     (["debian-12", "--level", "1"], 4, ["nobody asked at perf_event_paranoid=1; asked at 2;", " not known x, because of [1]"]),
     (["debian-12", "--persona", "root"], 0, ["nobody asked this row at perf_event_paranoid=3; what follows holds at 2"]),
-    (["rhel-9"], 0, ["no row of amd64 is Linux 5.14; its neighbours answer: amd64-5.10, amd64-6.1 ",
+    (["rhel-9"], 0, ["no amd64 kernel here is Linux 5.14; the nearest that are answer for it: amd64-5.10, amd64-6.1 ",
                      "on amd64-5.10 (Linux 5.10.3", "on amd64-6.1 (Linux 6.1.3", "not known: what it has backported",
                      "on the machine itself: ./run.sh doctor"]),
     (["rhel-7"], 0, ["with which perf_event_paranoid it starts is not known here", "as user at perf_event_paranoid=2"]),
-    (["5.15.0-91-generic"], 0, ["its neighbours answer: amd64-5.10, amd64-6.1"]),
+    (["5.15.0-91-generic"], 0, ["the nearest that are answer for it: amd64-5.10, amd64-6.1"]),
     (["android-13"], 3, []), (["ubunto-22.04"], 3, []), (["fedora-42"], 3, [])])
 def test_a_system_is_answered_for(tree: Path, words: list[str], status: int, said: list[str],
                                   capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,14 +47,24 @@ export function wanted(data, found, words, options = {}) {
   });
 }
 
-/** The system that is named in what was typed, and the other words. */
-function taken(data, typed) {
-  const text = typed.toLowerCase();
-  const system = data.wanted.systems.find(({ name, title }) =>
-    [name, name.replaceAll("-", " "), title.toLowerCase()].some((each) => text.includes(each)));
-  if (!system) return { words: typed };
-  const said = [system.title.toLowerCase(), system.name, system.name.replaceAll("-", " ")].find((each) => text.includes(each));
-  return { system, words: text.replace(said, " ").trim() };
+/** The names of systems, each to be found as a whole. */
+function indexSystems(systems) {
+  const made = new MiniSearch({ fields: ["name"], storeFields: ["name", "system"], searchOptions: { fuzzy: (term) => (term.length > 4 ? 0.3 : 0) } });
+  made.addAll(systems.flatMap((system) => system.names.map((name) => ({ name, system }))).map((each, id) => ({ id, ...each })));
+  return made;
+}
+
+const terms = (text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+
+/** The system that is named in what was typed, and the other words. A name of one word must be just that. */
+function taken(systems, typed) {
+  const named = systems.search(typed)
+    .map((hit) => ({ ...hit, all: terms(hit.name) }))
+    .filter(({ all, terms: met, queryTerms }) => all.every((term) => (all.length > 1 ? met : queryTerms).includes(term)));
+  if (!named.length) return { words: typed };
+  const best = named.reduce((one, other) => (other.all.length > one.all.length ? other : one));
+  const rest = typed.split(/\s+/).filter((word) => !terms(word).every((term) => best.queryTerms.includes(term)));
+  return { system: best.system, words: rest.join(" ") };
 }
 
 function elsewhere(data, number, who) {
@@ -133,7 +143,7 @@ function begin(data) {
   whole ??= (async () => {
     data.points ??= (await take("points.js", "PERFMODES_POINTS")) ?? [];
     data.wanted ??= await take("wanted.js", "PERFMODES_WANTED");
-    return { points: index(data), features: indexFeatures(data.wanted.features) };
+    return { points: index(data), features: indexFeatures(data.wanted.features), systems: indexSystems(data.wanted.systems) };
   })();
   return whole;
 }
@@ -157,7 +167,7 @@ export async function search(data) {
       list.setAttribute("aria-busy", "false");
       return;
     }
-    const { system, words } = taken(data, box.value.trim());
+    const { system, words } = taken(found.systems, box.value.trim());
     if (system) spots.value = system.name;
     const place = places(data, spots.value);
     const hits = look(data, found.points, found.features, words);

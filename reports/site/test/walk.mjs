@@ -121,6 +121,27 @@ await step("words and phrases", "index.html", async (page, expect) => {
   expect(all.length >= 100 && missed.length * 20 <= all.length, missed.join("; "));
 });
 
+// Systems, by the names that people use, misspelt as well; what is left of a question is searched.
+const NAMED = {
+  "debian-12": ["Debian 12", "debian bookworm", "bookworm", "debain 12"], "ubuntu-22.04": ["Ubuntu 22.04", "jammy", "ubunut 22.04"],
+  "rhel-9": ["RHEL 9", "rocky linux 9", "alma 9", "centos stream 9"], "raspberry-pi-os": ["raspberry pi", "raspbian"], wsl2: ["wsl", "WSL2"],
+};
+await step("systems by name", "index.html", async (page, expect) => {
+  const known = new Set(of("wanted.js").systems.map(({ name }) => name));
+  for (const [name, typed] of Object.entries(NAMED).filter(([each]) => known.has(each))) {
+    for (const words of typed) {
+      await type(page, words);
+      expect((await page.inputValue("#spot")) === name, `'${words}' is taken for ${await page.inputValue("#spot")}`);
+      expect((await page.locator("#hits li a").first().getAttribute("href")) === `system/${name}.html`, `'${words}' does not find ${name}`);
+      await type(page, `call chains ${words}`);
+      expect((await page.locator("#hits li a").first().getAttribute("href")) === "feature/user_chains.html", `'call chains ${words}' finds no call chains`);
+    }
+  }
+  await page.selectOption("#spot", spot.id);
+  await type(page, "double");
+  expect((await page.inputValue("#spot")) === spot.id, "'double' is taken for noble");
+});
+
 await step("search deep link", `index.html#q=${told(0)}&k=${spot.id}&p=${asked.at(-1)}`, async (page, expect) => {
   expect((await hits(page)) > 0, "a link with a search shows nothing");
   expect((await page.inputValue("#who")) === asked.at(-1), "the persona of the link is not taken");
