@@ -57,7 +57,8 @@ def canonical(value: Any) -> bytes:
 
 def split(probe: str, made: dict[str, Any]) -> tuple[bytes, Loose]:
     """A key of what repeats of a probe's part of a result, and what does not repeat."""
-    steady, loose = dict(made), {}
+    steady = dict(made)
+    loose: Loose = {}
     for key in VOLATILE:
         value = steady.pop(key, {})
         if value != {}:

@@ -239,7 +239,8 @@ class Store:
 
     def _runs(self, connection: Connection, ready: Iterable[Ready]) -> None:
         records = self.numbers.known(tables.RECORD)
-        rows, sheets = [], {}
+        rows: list[tuple[str, dict[str, Any]]] = []
+        sheets: dict[str, bytes] = {}
         for each in ready:
             for persona, run in each.runs.items():
                 packed = pack.numbers(sorted(records[record.digest] for record in run.records))

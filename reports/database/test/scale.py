@@ -97,7 +97,8 @@ def add(base: dict[str, Any], numbers: range, devices: int, where: str, folder: 
     adder = store.Store(engine, expect.read(expect.FOLDER))
     was = 0
     for start in range(numbers.start, numbers.stop, STEP):
-        some, making = range(start, min(start + STEP, numbers.stop)), []
+        some = range(start, min(start + STEP, numbers.stop))
+        making: list[float] = []
         began, at = time.process_time(), time.monotonic()
         outcomes = [outcome.what for outcome in adder.add_found(files(base, some, folder, devices, making))]
         spent, wall = time.process_time() - began - sum(making), time.monotonic() - at
