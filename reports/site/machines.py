@@ -32,7 +32,8 @@ def identity(result: dict[str, Any]) -> list[tuple[str, str]]:
         if value:
             found.append((name.replace("_", " "),
                           text.clean(" + ".join(value) if isinstance(value, list) else value, 400)))
-    return found
+    level = _text(result["environment"].get("paranoid"))
+    return found + ([("perf_event_paranoid", level)] if level else [])
 
 
 def wished() -> list[Requirements]:

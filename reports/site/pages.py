@@ -197,7 +197,7 @@ def _devices(site: Site, one: Point) -> str:
     said = []
     for name, counts in (("hardware", found.hardware), ("virtual, emulated or synthetic", found.other)):
         told = sum(counts[word] for word in wordlist.OF_KERNEL)
-        said += [f"works for somebody, such as root, on {counts['yes']} of {told} that could tell ({name})"] if told else []
+        said += [f"works for one persona at least, such as root, on {counts['yes']} of {told} devices that could tell ({name})"] if told else []
     share = found.in_use()
     if share is not None and site.usage:
         said.append(f"on {share:.0%} of what is in use ({site.usage.name})")

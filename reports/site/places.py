@@ -154,5 +154,13 @@ def persona_first(names: list[str]) -> list[str]:
     return personas.in_order(names)[::-1]
 
 
+def usual(places: list[Place]) -> str:
+    """The levels of perf_event_paranoid that kernels are shown at, and whose choice that is."""
+    levels = list(dict.fromkeys(at(each.usual) for each in places))
+    if levels == [at(asked.USUAL)]:
+        return f"{levels[0]}, which kernels have from 4.6 on unless somebody changes it"
+    return f"the level that it starts with ({', '.join(levels)})"
+
+
 def at(level: str) -> str:
     return asked.at(level)

@@ -106,7 +106,8 @@ class Start:
         tables = [(persona, shown[persona], self.groups(persona, ((each, each.usual) for each in shown[persona])))
                   for persona in self.personas]
         pages.page("index.html", "index.html", tables=tables, described=self.described, start=self,
-                   hidden=len(self.places) - len(places.shown(self.places)))
+                   hidden=len(self.places) - len(places.shown(self.places)), levels=places.usual(places.shown(self.places)),
+                   newest=[each for each in places.shown(self.places) if "newest" in each.name])
 
     @cached_property
     def described(self) -> dict[str, str]:
@@ -131,7 +132,7 @@ class Start:
         by_id = {one.id: one for one in self.features}
         pages.page("feature.html", f"feature/{each.id}.html", feature=each, sample=escape(each.sample), since=self.since[each.id], start=self,
                    rows=rows, levels=levels, systems=systems, why=why, points=points,
-                   evidence=[(key, points.get(key)) for key in each.points], group=GROUPS[each.group],
+                   evidence=[(key, points.get(key)) for key in each.points], group=GROUPS[each.group], usual=places.usual(self.places),
                    alternatives=[by_id[name] for name in each.alternatives], card=embed.of(self, each))
 
     def system(self, pages: Pages, one: AsSystem) -> None:

@@ -80,7 +80,20 @@ def test_a_share_says_of_whom() -> None:
         usage = None
     Some.coverage["a.b.c"].other["yes"] += 2
     said = pages._devices(Some(), model.Point("a.b.c", None, None))  # type: ignore[arg-type]
-    assert said == "works for somebody, such as root, on 2 of 2 that could tell (virtual, emulated or synthetic)"
+    assert said == "works for one persona at least, such as root, on 2 of 2 devices that could tell (virtual, emulated or synthetic)"
+
+
+def test_pages_say_at_which_level_they_answer(built: Path) -> None:
+    """Most of what a user may do depends on it, and systems start with other levels than kernels do."""
+    levels = "perf_event_paranoid=2, which kernels have from 4.6 on unless somebody changes it"
+    assert f"Each kernel at {levels}" in (built / "index.html").read_text(encoding="utf-8")
+    for path in (built / "feature").glob("*.html"):
+        assert f"Each at {levels}" in path.read_text(encoding="utf-8")
+    for path in [*(built / "area").glob("*.html"), *(built / "point").glob("*.html")]:
+        assert "A kernel is at perf_event_paranoid=2 unless its name says another level" in path.read_text(encoding="utf-8")
+    for path in (built / "kernel").glob("*.html"):
+        said = path.read_text(encoding="utf-8")
+        assert re.search('<dt>perf_event_paranoid</dt><dd class="mono">-?[0-9]', said) and "By area <small>as " in said
 
 
 def test_programs_are_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> None:
