@@ -123,8 +123,9 @@ class Start:
             return [Told(features.verdict(one), tuple(why.of(one))) for one in found]
         rows = alike((place, (place.spot.kind, place.spot.suite if place.is_part else ""), told(place, place.usual))
                      for place in self.places)
-        levels = alike((place, places.at(level), told(place, level)) for place in self.places
-                       for level in sorted(place.source.levels, key=_as_number) if len(place.source.levels) > 1)
+        levels = sorted(alike((place, places.at(level), told(place, level)) for place in self.places
+                              for level in sorted(place.source.levels, key=_as_number) if len(place.source.levels) > 1),
+                        key=lambda row: _as_number(row[1].rpartition("=")[2]))
         systems = [(one, place, places.at(one.level(place, self.personas[0])),
                     [place.verdict(each, persona, one.level(place, persona)) for persona in self.personas])
                    for one in self.systems for place in one.places]

@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from reports import text
-from reports.database import connect, tables, whole
+from reports.database import connect, store, tables, whole
 from reports.database.test.scale import vary
 
 FIRST = 1_000_000       # numbers that no other test has
@@ -45,6 +45,8 @@ def look(where: str) -> tuple[int, float]:
 
 def main() -> int:
     base, number, kills, where = text.load_json(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    if number < (kills + 1) * store.TOGETHER:
+        sys.exit(f"{kills} kills need {(kills + 1) * store.TOGETHER} results or more: {store.TOGETHER} share a transaction")
     begun_with, seen, took, killed = count(where), [count(where)], [0.0], 0
     with tempfile.TemporaryDirectory(prefix="perfmodes-") as made:
         files = []
@@ -54,7 +56,7 @@ def main() -> int:
         while True:
             writer = subprocess.Popen([sys.executable, "-m", "reports", "db", "add", "--db", where, *files],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            until = seen[-1] + max(1, number // (kills + 1))
+            until = seen[-1] + max(1, number // (kills + 1) - store.TOGETHER + 1)
             while writer.poll() is None:
                 results, seconds = look(where)
                 assert results >= seen[-1], "a result was there and is gone"
