@@ -22,11 +22,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels.errors import Missing, Usage
-from kernels.place.link import Answer, Lost, Talk, as_input, framed, new_word, unframed
+from kernels.place import scratch
+from kernels.place.link import Answer, Lost, Talk, as_input, framed, last_line, new_word, unframed
 
 SERIAL = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}")
 ADDRESS = re.compile(r"[\w.-]+:\d{1,5}")
 USUAL_PORT = 5037
+ADVICE = {
+    "unauthorized": "accept this machine in the dialog on its screen",
+    "offline": "plug it in again, or `adb reconnect offline`",
+    "not found": "`adb devices` lists those that are there",
+    "no permissions": "its USB device is not yours to open: see the udev rules of the package adb",
+    "insufficient permissions": "its USB device is not yours to open: see the udev rules of the package adb",
+}  # fmt: skip
 LONG = 2000  # a service of an old device has 4096 bytes for its name, the whole command
 BASES = ("/data/local/tmp", "/tmp")
 
@@ -115,7 +123,7 @@ class AdbLink:
         return base
 
     def _push(self, content: bytes, name: str, until: float) -> None:
-        with tempfile.NamedTemporaryFile(prefix="pm-adb-") as file:
+        with tempfile.NamedTemporaryFile(prefix="pm-adb-", dir=scratch.folder()) as file:
             file.write(content)
             file.flush()
             argv = [*self._adb(), "push", file.name, name]
@@ -159,15 +167,24 @@ class AdbLink:
         with self._lock:
             self._environment()
             self._quickly("adb", "start-server", limit=limit)
-            if ADDRESS.fullmatch(self.serial):
-                self._quickly("adb", "connect", self.serial, limit=limit)
+            met = self._quickly("adb", "connect", self.serial, limit=limit).stdout if ADDRESS.fullmatch(self.serial) else ""
             asked = self._quickly(*self._adb(), "get-state", limit=limit)
             if asked.returncode or asked.stdout.split()[-1:] != ["device"]:
-                lines = [line for line in asked.stdout.splitlines() if line.strip()]
-                raise Lost(lines[-1][:200] if lines else "adb: no such device")
+                raise Lost(self.why(asked.stdout, met))
             features = self._quickly(*self._adb(), "features", limit=limit).stdout.split()
             self.old = self.old or "shell_v2" not in features
             self.clean, self._known = not self.old, True
+
+    def why(self, said: str, met: str) -> str:
+        """What adb says of a device that is not ready, and what to do. `met` is what it said of a connection."""
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        told = next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "no such device")[:200]
+        if "not found" in told and "failed" in met:
+            return f"adb: {last_line(met)}"
+        for word, advice in ADVICE.items():
+            if word in told:
+                return f"adb: {told.removeprefix('error: ')}; {advice}"
+        return f"adb: {told.removeprefix('error: ')}"
 
     def _environment(self) -> None:
         if not shutil.which("adb"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import os
 import re
 import secrets
 import shlex
 import tarfile
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +20,8 @@ from pathlib import Path
 
 from kernels.errors import Missing, RowError
 from kernels.place.channel import printable
-from kernels.place.link import Answer, Link, Lost, T, patiently
+from kernels.place.link import Answer, Link, Lost, T, last_line, patiently
+from kernels.place.scratch import temporary
 
 AGENT = Path(__file__).with_name("agent")
 FOLDER = re.compile(r"/[\w./+-]{0,200}/?perfmodes\.[A-Za-z0-9]{1,20}")
@@ -30,6 +31,7 @@ LEASE = 900  # seconds without a word after which a run is over
 PART = ".bundle"  # as much of the archive as has arrived
 BLOCK = 1 << 16
 AGAIN = 3  # times that a part may come to nothing on a link that is well
+WRITING = re.compile("No space|Read-only|[Qq]uota|[Pp]ermission denied|not permitted|[Ii](nput)?/[Oo](utput)? error")
 BUSY = 4  # the status of the agent's `folder` when another run is at work there
 
 _lock = threading.Lock()
@@ -51,9 +53,9 @@ def agent_call(*words: object) -> str:
 @contextmanager
 def packing() -> Iterator[None]:
     """While this lasts, each bundle is packed once, however many devices get it."""
-    with tempfile.TemporaryDirectory(prefix="pm-packed-") as folder:
+    with temporary("packed") as folder:
         with _lock:
-            _packed[Path()] = Path(folder)
+            _packed[Path()] = folder
         try:
             yield
         finally:
@@ -88,9 +90,9 @@ def packed(bundle: Path) -> Iterator[Path]:
     if kept:
         yield made
         return
-    with tempfile.TemporaryDirectory(prefix="pm-packed-") as folder:
-        _pack(bundle, Path(folder, "bundle.tar.gz"))
-        yield Path(folder, "bundle.tar.gz")
+    with temporary("packed") as folder:
+        _pack(bundle, folder / "bundle.tar.gz")
+        yield folder / "bundle.tar.gz"
 
 
 def size_kb(bundle: Path) -> int:
@@ -126,7 +128,7 @@ class Bring:
             sent = self._linked(bundle, folder) if self.there else self._sent(bundle, folder)
             check = self._ask(f"cd {folder} && [ -s agent ] && [ -x bundle/run.sh ]")
             if sent.status or check.status:
-                raise Missing(f"the bundle cannot be put there: {sent.why}")
+                raise Missing(f"the bundle cannot be put there: {cause(sent)}")
         except BaseException:
             remove(self.link, folder)
             raise
@@ -156,7 +158,22 @@ class Bring:
             return self._one_by_one(bundle, folder)
         with packed(bundle) as archive:
             self._archive(archive.read_bytes(), folder)
-        return self._ask(f"cd {folder} && gzip -dc <{PART} | tar -xf - && rm {PART}", limit=LIMIT)
+        return self._unpacked(folder)
+
+    def _unpacked(self, folder: str) -> Answer:
+        """Each try has a folder of its own: the one before may still be at work, without its connection."""
+        tries = itertools.count()
+
+        def unpack() -> Answer:
+            new = f".new-{next(tries)}"
+            there, script = "[ -x bundle/run.sh ]", f"gzip -dc <../{PART} | tar -xf - && mv agent bundle .."
+            script = f"cd {folder} && {{ {there} || (mkdir {new} && cd {new} && {script}) || {there}; }}"
+            return self.link.execute(script, limit=LIMIT, stop=self.stop)
+
+        made = self._patiently(unpack)
+        if not made.status:
+            self._ask(f"cd {folder} && rm -rf {PART} .new-*")
+        return made
 
     def _archive(self, data: bytes, folder: str) -> None:
         """Send what is not there yet. Whoever writes late, writes the same bytes to the same place, so a
@@ -170,7 +187,7 @@ class Bring:
             try:
                 sent = self.link.send(part, script, LIMIT, self.stop)
                 if sent.status:
-                    raise Missing(f"the bundle cannot be put there: {sent.why}")
+                    raise Missing(f"the bundle cannot be put there: {cause(sent)}")
             except Lost as error:
                 self.lost += 1
                 if time.monotonic() - since > self.patience:
@@ -210,6 +227,12 @@ class Bring:
         return sent
 
 
+def cause(sent: Answer) -> str:
+    """Why nothing can be written: programs tell that first, and say after it that they end."""
+    lines = [line for line in sent.said.splitlines() if WRITING.search(line)]
+    return last_line(lines[0]) if lines else sent.why
+
+
 def linked(ask: Callable[..., Answer], bundle: Path, folder: str, there: str) -> Answer:
     """The device's own bundle, if every file of it is the same as here. Raises Missing."""
     where = shlex.quote(there)
@@ -223,10 +246,11 @@ def linked(ask: Callable[..., Answer], bundle: Path, folder: str, there: str) ->
     return ask(f"cd {folder} && cat >agent && {{ [ -L bundle ] || ln -s {where} bundle; }}", data=AGENT)
 
 
-def remove(link: Link, folder: str, limit: float = 45) -> None:
+def remove(link: Link, folder: str, limit: float = 45, patience: float = 0.0, pause: float = 1.0) -> None:
     """End what runs there and remove the folder; nothing if the device cannot be reached."""
+    script = f"[ ! -s {folder}/agent ] || sh {folder}/agent end; rm -rf {folder}"
     if folder:
         try:
-            link.execute(f"[ ! -s {folder}/agent ] || sh {folder}/agent end; rm -rf {folder}", limit=limit)
+            patiently(lambda: link.execute(script, limit=limit), patience, pause, threading.Event())
         except RowError:
             pass

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from kernels import ROOT
 from kernels.errors import Missing, RowError
+from kernels.place.scratch import temporary
 
 _building = threading.Lock()  # make is run once at a time
 
@@ -65,13 +65,13 @@ def with_suite(
     again, are added to temporary copies."""
     ours = suite.resolve().parent == (ROOT / "suites").resolve()
     made: dict[str, Path | str] = {}
-    with tempfile.TemporaryDirectory(prefix="pm-bundle-") as folder:
+    with temporary("bundle") as folder:
         for machine, bundle in found.items():
             made[machine] = bundle
             if isinstance(bundle, str):
                 continue
             if recording or not ours:
-                made[machine] = copy = Path(folder) / machine
+                made[machine] = copy = folder / machine
                 shutil.copytree(bundle, copy, symlinks=True)
                 shutil.copyfile(suite, copy / "suites" / suite.name)
                 if recording:

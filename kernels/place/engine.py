@@ -91,6 +91,8 @@ class Engine:
         say("preparing")
         with place.put(bundle):
             order = self._order(place.facts())
+            if self.resume:
+                self._left_by_a_killed_one(part)
             earlier = self._earlier(place.facts(), bundle) if self.resume else None
             runner = Runner(place, report, self.request, order, part, self.stop, say, earlier)
             runner.asked = asked(self.request, bundle)
@@ -111,6 +113,15 @@ class Engine:
         except (Unusable, OSError, AttributeError, KeyError, TypeError):
             return None
         return folder if same and len(self.request.order.levels) < 2 else None
+
+    def _left_by_a_killed_one(self, part: Path) -> None:
+        try:
+            told = load_json(part / RECORD)
+        except (Unusable, OSError):
+            return
+        shutil.rmtree(part / ".again", ignore_errors=True)
+        if isinstance(told, dict):
+            self._keep(part, told)
 
     def _keep(self, part: Path, record: dict[str, Any]) -> None:
         """Keep what had finished before an interrupt, unless an earlier run left more."""

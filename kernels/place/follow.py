@@ -141,7 +141,7 @@ class Follow:
         except Flood as error:
             self._end("flood", str(error))
         except Lost as error:
-            self._end("dropped" if self._offset else "died", str(error))
+            self._end("dropped", str(error))
         finally:
             self._leave()
         self.outcome.wall = self._now()

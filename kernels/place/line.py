@@ -62,7 +62,8 @@ class Line:
             self._exclusive = True
         except OSError as error:
             self.close()
-            raise OSError(error.errno, "in use by another program") from None
+            said = "not a serial line" if error.errno in (errno.ENOTTY, errno.EINVAL) else "in use by another program"
+            raise OSError(error.errno, said) from None
         tty.setraw(self._file)
         settings = termios.tcgetattr(self._file)
         settings[4] = settings[5] = BAUDS[self.baud]

@@ -26,6 +26,9 @@ class Owner:
     patience    seconds to wait for a device that does not answer, as while it restarts
     retries     how often a device that did not finish is asked again, in the same command
     power_cycle the owner's program and its arguments, run here before each of these
+    before      one that is run here before the device is asked, as to switch it on; not ended with 0, it is not
+    after       one that is run here when all is done, or has failed
+    quarantine  after how many failed runs in a row it is left alone, unless named itself; 0 never
     """
 
     levels: tuple[str, ...] = ()
@@ -40,6 +43,9 @@ class Owner:
     patience: int = 180
     retries: int = 0
     power_cycle: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    quarantine: int = 0
 
     def refuses(self, charge: str, heat: str, now: time.struct_time | None = None) -> str:
         """Why nothing may be started now; empty if it may. `charge` is percent, negative while the

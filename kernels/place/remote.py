@@ -28,6 +28,7 @@ from kernels.place.private import Private, words_of
 MACHINES = {"i486": "i386", "i586": "i386", "i686": "i386", "armv7l": "armhf", "armv8l": "armhf",
             "armv5tel": "armel", "armv6l": "armel", "loongarch64": "loong64"}  # fmt: skip
 LINE = re.compile(r"([a-z_]{1,20})=([ -~]{0,300})")
+AT_THE_END = 20.0  # seconds for a link that is lost while a run's folder is removed
 LEAVING = 8.0  # seconds for a device to clear up when an interrupt is waiting for it
 FRESH = 20.0  # seconds for which a device that has answered is taken to be well
 SKEW = 120
@@ -62,6 +63,7 @@ class RemotePlace:
         self._bundle: Path | None = None
         self._looked = 0.0
         self._awaited = False
+        self._awaits_nothing = False  # the last run ended because nothing came for too long
 
     def look(self) -> None:
         """Ask the device what it is. Raises RowError."""
@@ -72,7 +74,8 @@ class RemotePlace:
         if known.get("lacks", "").strip():
             raise Missing(f"the device lacks {known['lacks'].strip()}, which run.sh needs there (PATH?)")
         if not re.fullmatch(r"\w{1,30}", known.get("machine", "")):
-            raise Missing(f"the device does not say what machine it is: {answer.why}")
+            said = repr(known["machine"][:60]) if known.get("machine") else f"nothing ({answer.why})"
+            raise Missing(f"uname -m says {said} there, which is no machine")
         self.known = known
         self.private.add(value for key, value in pairs if key == "secret")
         self._looked = time.monotonic()
@@ -109,6 +112,10 @@ class RemotePlace:
                     return self.private.text(str(error))
                 if self.stop.wait(min(2, self.pace.pause)):
                     raise KeyboardInterrupt from None
+        return self.declines()
+
+    def declines(self) -> str:
+        """Why its owner has nothing started now, by what was heard of it last."""
         return self.owner.refuses(self.known.get("battery", ""), self.known.get("heat", ""))
 
     @property
@@ -136,9 +143,17 @@ class RemotePlace:
             self._bring(bundle)
             yield
         finally:
-            remove(self.link, self._folder, min(self.pace.answer, LEAVING) if self.stop.is_set() else self.pace.answer)
+            self._leave()
             self._bundle, self._folder = None, ""
             self.link.close()
+
+    def _leave(self) -> None:
+        """Remove the folder there. A link that is lost just now is tried again, but not one for which we
+        have been waiting."""
+        ending = self.stop.is_set()
+        limit = min(self.pace.answer, LEAVING) if ending else self.pace.answer
+        patience = 0.0 if ending or self._awaits_nothing else min(self.owner.patience, AT_THE_END)
+        remove(self.link, self._folder, limit, patience, self.pace.pause)
 
     def _bring(self, bundle: Path) -> None:
         bringing = Bring(
@@ -180,7 +195,7 @@ class RemotePlace:
         try:
             patiently(lambda: self._again(stop), self.owner.patience, self.pace.pause, stop)
         except RowError as error:
-            return Outcome("died", self.private.text(str(error)), "init")
+            return Outcome("dropped" if isinstance(error, Lost) else "died", self.private.text(str(error)), "init")
         channel.release = channel.release or self.known.get("release", "")
         limit = order.limit or self.owner.limit
         reader = Reader(self.link, self._folder, self.pace)
@@ -206,6 +221,7 @@ class RemotePlace:
         """What the run has told about the device, for boot.json."""
         if follow.outcome.ended in ("shutdown", "dropped", "hang"):
             self._looked = 0.0
+        self._awaits_nothing = follow.outcome.ended in ("dropped", "hang")
         if follow.heats:
             self.record["heat_c"] = [follow.heats[0], max(follow.heats), follow.heats[-1]]
         if follow.battery:
@@ -220,11 +236,17 @@ class RemotePlace:
         """Take the files that run.sh has finished but that have not arrived."""
         if not self._folder or len(channel.runs) > 1 or channel.complete:
             return
-        reader = Reader(self.link, self._folder, self.pace)
+        patience = 0 if self._awaits_nothing or self.stop.is_set() else self.owner.patience
         try:
-            listed = reader.agent("names", limit=self.pace.answer).body.decode("utf-8", "replace").splitlines()
-            for name in sorted(line.removeprefix("./") for line in listed):
-                if safe_path(name) and name not in channel.files and not channel.flood:
-                    channel.take(name, reader.whole(f"out/{name}", channel.limits.file))
+            _, lost = patiently(lambda: self._fetch(channel), patience, self.pace.pause, self.stop)
+            self._count(lost)
         except (Lost, Flood):
             return
+
+    def _fetch(self, channel: Channel) -> None:
+        """What is here already is not fetched again."""
+        reader = Reader(self.link, self._folder, self.pace)
+        listed = reader.agent("names", limit=self.pace.answer, stop=self.stop).body.decode("utf-8", "replace").splitlines()
+        for name in sorted(line.removeprefix("./") for line in listed):
+            if safe_path(name) and name not in channel.files and not channel.flood:
+                channel.take(name, reader.whole(f"out/{name}", channel.limits.file))

@@ -45,6 +45,7 @@ class Report:
     unexpected: dict[str, int] = field(default_factory=dict)
     resumed: bool = False
     unavailable: str = ""
+    declined: bool = False  # nothing was asked of it, for a reason that is none of the place's
 
     @property
     def status(self) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 from kernels.place.channel import Channel, printable
 from kernels.place.isolate import TRIES, Ended, Isolation
+from kernels.place.judge import RECORD
 from kernels.place.outcome import DOWN, Outcome
 from kernels.place.place import Order, Place
 from kernels.place.report import Report, Request
@@ -19,6 +21,7 @@ from kernels.place.steps import Step, answer, declared, read_plan
 
 ATTEMPTS = 2
 TAIL = 2000
+KILLED = "the command was killed; what had arrived is here"
 
 
 @dataclass
@@ -42,6 +45,15 @@ class Runner:
             self._rest()
         shutil.rmtree(self.part / ".again", ignore_errors=True)
         return self._record(channel)
+
+    def _note(self) -> None:
+        """Write down what is asked here: this command may be killed."""
+        outcome, self.report.outcome = self.report.outcome, Outcome("interrupted", KILLED, "probes")
+        channel = Channel(self.part)
+        channel.log.touch()
+        told = {**self._record(channel), "release": self.place.facts().record.get("release", "")}
+        (self.part / RECORD).write_text(json.dumps(told, indent=1) + "\n")
+        self.report.outcome = outcome
 
     def interrupted(self) -> dict[str, Any]:
         """What boot.json says about a run that somebody ended. Its answers so far are whole."""
@@ -67,8 +79,8 @@ class Runner:
         shutil.copytree(self.earlier, self.part, symlinks=True)
         for name in ("boot.json", "result.json", "profile.json"):
             (self.part / name).unlink(missing_ok=True)
+        self._note()
         channel, report = Channel(self.part), self.report
-        channel.log.touch()
         report.attempts, report.release = 1, str(self.place.facts().record.get("release", ""))
         report.outcome = Outcome("dropped", "the earlier run was not whole", "probes")
         return channel
@@ -80,6 +92,7 @@ class Runner:
             shutil.rmtree(self.part, ignore_errors=True)
             self.part.mkdir(parents=True)
             channel = Channel(self.part)
+            self._note()
             channel.on_file = lambda name: self.on_state(f"{len(channel.files)} files, {name}")
             self.on_state("starting")
             report.outcome = self._run(self.order, channel)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels.errors import Missing, Usage
+from kernels.place import scratch
 from kernels.place.link import Answer, Lost, Talk, framed, new_word, unframed
 
 TARGET = re.compile(r"(?:([\w.+-]+)@)?(\[[0-9A-Fa-f:.%]+\]|[\w][\w.-]*)(?::(\d{1,5}))?")
@@ -83,7 +83,7 @@ class SshLink:
         argv = [*self._ssh(), self._host, command]
         try:
             output, said, _ = Talk(argv, limit, stop, word).run(data)
-            wrong = self._of_key(said)
+            wrong = self._of_key(said) or self._of_account(said)
             if wrong:
                 raise Lost(wrong)
             return unframed(output, word, said)
@@ -107,11 +107,19 @@ class SshLink:
         remove = re.search(r"ssh-keygen (-f \S+ )?-R \S+", said)
         return f"{which}; if it was set up anew: {remove[0] if remove else 'ssh-keygen -R HOST'}"
 
+    def _of_account(self, said: str) -> str:
+        """Why ssh did not get in, or did not even start, and what to do; empty if it is something else."""
+        denied = re.search(r"^\S+: Permission denied \([\w,-]+\)", said, re.MULTILINE)
+        if denied:
+            return f"{denied[0]}: no key of yours is accepted there, and no password is asked for; ssh-copy-id {self.target}"
+        config = re.search(r"^(\S+: line \d+: .*)[\s\S]*^\S+: terminating, ", said, re.MULTILINE)
+        return config[1] if config else ""
+
     def _ssh(self) -> list[str]:
         if not shutil.which("ssh"):
             raise Missing("no program ssh; install the package openssh-client")
         with self._lock:
-            self._folder = self._folder or tempfile.mkdtemp(prefix="pm-ssh-")
+            self._folder = self._folder or scratch.made("ssh")
             socket = f"{self._folder}/{self._count}"
         options = {**OPTIONS, "ControlPath": socket}
         return ["ssh", *self._words, *(f"-o{key}={value}" for key, value in options.items())]
