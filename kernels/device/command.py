@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernels import ROOT
-from kernels.device import manifest
-from kernels.device.fleet import THREADS, Fleet, Turns
+from kernels.device import history, manifest, nights
+from kernels.device.fleet import THREADS, Fleet, Groups, Turns, without_bundle
 from kernels.device.inventory import LABS, TRANSPORTS, Device, Inventory, find, load
 from kernels.device.lock import locked
 from kernels.device.logs import Logs
@@ -30,6 +30,7 @@ from kernels.place.judge import resumable
 from kernels.place.private import Private
 from kernels.place.remote import RemotePlace
 from kernels.place.report import Report
+from kernels.place.scratch import scratch
 from kernels.place.serial import SerialLink
 from kernels.place.ssh import SshLink
 from kernels.show import compare, summary as show
@@ -96,24 +97,28 @@ def run(args: argparse.Namespace) -> int:
         return compare.table(args.matrix or ["latest"], args.all, RUNS)
     if args.diff:
         return compare.diff(args.diff, RUNS)
-    if args.jobs < 1:
-        raise Usage("--jobs is a positive number")
+    for option in ("jobs", "days"):
+        if getattr(args, option) < 1:
+            raise Usage(f"--{option} is a positive number")
     listed = load(find(args.inventory))
     if args.list and not args.health:
         return listing(listed, args)
-    devices = listed.pick(args.target or (["all"] if args.health else []))
+    devices = listed.pick(args.target or (["all"] if args.health or args.report else []))
     if not devices:
         ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
         raise Usage(f"which device? {' '.join(listed.devices) or 'there is no devices.toml'}; or {ways}")
+    if args.report:
+        return nights.report(devices, args.days, show.console(), time.time())
     places = [place_of(device, args) for device in devices if device.transport not in LABS]
     labs = [lab_of(device, args) for device in devices if device.transport in LABS]
-    try:
-        if args.clean:
-            return clean(places)
-        return health(places, labs) if args.health else probe(places, labs, devices, args)
-    finally:
-        for place in places:
-            place.link.close()
+    with scratch():
+        try:
+            if args.clean:
+                return clean(places)
+            return health(places, labs) if args.health else probe(places, labs, devices, args, listed.limits)
+        finally:
+            for place in places:
+                place.link.close()
 
 
 class Told:
@@ -198,10 +203,11 @@ def clean(places: list[RemotePlace]) -> int:
 
 def health(places: list[RemotePlace], labs: list[Scheduled]) -> int:
     """--health: a line for each device. 3 if one of them cannot run now."""
-    asked = side_by_side(places, lambda place: place.health())
+    asked = side_by_side(places, lambda place: place.health() or without_bundle(place.facts().machine))
     ill = {name: said for name, (_, said) in asked.items() if said}
     for place in places:
-        print(show.clean(f"{place.name:<20} {ill.get(place.name) or well(place)}"))
+        told = ill.get(place.name) or well(place)
+        print(show.clean(f"{place.name:<20} {place.private.spoken(told)}"))
     for lab in labs:
         why = lab.health()
         ill |= {lab.name: why} if why else {}
@@ -220,8 +226,9 @@ def well(place: RemotePlace) -> str:
 
 
 def probe(
-    places: list[RemotePlace], labs: list[Scheduled], devices: list[Device], args: argparse.Namespace
-) -> int:
+    places: list[RemotePlace], labs: list[Scheduled], devices: list[Device], args: argparse.Namespace,
+    limits: dict[str, int],
+) -> int:  # fmt: skip
     """Run the suite on all devices and report on them. Returns the exit status."""
     wanted = request(args)  # what cannot be asked for is told before a folder is made
     began, folder = time.monotonic(), results_folder(args, "devices")
@@ -239,12 +246,18 @@ def probe(
     spoken = lambda name, said: privates[name].spoken(said)  # noqa: E731
     told = Told(args.junit, names)
 
+    entries = {device.name: device for device in devices}
+
     def ended(report: Report) -> None:
+        history.add(entries[report.name], report, folder)
         progress.ended(report.name, spoken(report.name, show.line(report)))
         logs.say(report.name, show.line(report))
         told.add(report)
 
     reports = [made for name in names if args.resume and (made := resumable(folder, name, whole=True))]
+    alone = {device.name: history.quarantine(device) for device in devices if device.name not in args.target}
+    had = {report.name for report in reports}
+    reports += [Report(name, unavailable=why) for name, why in alone.items() if why and name not in had]
     had = {report.name for report in reports}
     with told, progress.live():
         for report in reports:
@@ -252,8 +265,11 @@ def probe(
         left = [lab for lab in labs if lab.name not in had]
         with packing(), jobs_of(left, wanted, folder, state, ended) as of_labs:
             left_here = [place for place in places if place.name not in had]
-            reports += Fleet(args, folder, state, ended).run(left_here)
+            groups = Groups(limits, {device.name: device.tags for device in devices})
+            reports += Fleet(args, folder, state, ended, groups=groups).run(left_here)
         reports += of_labs
     show.closing(reports, names, time.monotonic() - began, folder, "device", spoken)
     manifest.write(folder, names)
+    if args.metrics:
+        text.write_named(args.metrics, "".join(history.metrics(devices)))
     return max((report.status for report in reports), default=0)

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from kernels import ROOT, matrix
 from kernels.device import hooks
 from kernels.device.lock import locked
 from kernels.errors import RowError, reason
@@ -23,6 +25,7 @@ from kernels.place.bundle import bundles, with_suite
 from kernels.place.engine import Engine
 from kernels.place.remote import RemotePlace
 from kernels.place.report import Report
+from kernels.source import cross
 
 Said: TypeAlias = Callable[[str, str], None]
 Ended: TypeAlias = Callable[[Report], None]
@@ -45,6 +48,45 @@ class Turns:
             raise KeyboardInterrupt
 
 
+def without_bundle(machine: str) -> str:
+    """Why there is no bundle for a machine, whatever is installed; empty if one can be made."""
+    known = cross.bundles(matrix.load())
+    if machine in known or machine == platform.machine() or (ROOT / "build" / machine / "bundle").is_dir():
+        return ""
+    own = f"with a compiler of yours: make ARCH={machine} CROSS_COMPILE=... bundle"
+    return f"its machine is {machine}, and bundles are made for {' '.join(known)}; {own}"
+
+
+class Groups:
+    """Of some groups of devices only so many may be at work at a time: those of a hub, of a power supply."""
+
+    def __init__(self, limits: dict[str, int] | None = None, members: dict[str, tuple[str, ...]] | None = None) -> None:
+        self._free = dict(limits or {})
+        self._of = {name: [tag for tag in tags if tag in self._free] for name, tags in (members or {}).items()}
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def of(self, name: str, stop: threading.Event, say: Callable[[str], None]) -> Iterator[None]:
+        """Have a place in all groups of this device. It is taken in all at once, so that nobody holds one
+        while waiting for another."""
+        mine = self._of.get(name, [])
+        with self._changed:
+            while full := [tag for tag in mine if not self._free[tag]]:
+                say(f"waiting: {full[0]} is at its limit")
+                self._changed.wait(0.5)
+                if stop.is_set():
+                    raise KeyboardInterrupt
+            for tag in mine:
+                self._free[tag] -= 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                for tag in mine:
+                    self._free[tag] += 1
+                self._changed.notify_all()
+
+
 @dataclass
 class Bundles:
     """The bundle for each machine, found or built when the first device of that machine is known."""
@@ -58,6 +100,9 @@ class Bundles:
     def of(self, machine: str) -> Path | str:
         with self._lock:
             mine = self._locks.setdefault(machine, threading.Lock())
+        lacking = without_bundle(machine)
+        if lacking:
+            return lacking
         with mine:
             if machine not in self._made:
                 found = bundles([machine], not self.args.no_build, not self.args.no_install)
@@ -80,6 +125,7 @@ class Fleet:
     ended: Ended
     stop: threading.Event = field(default_factory=threading.Event)
     turns: Turns = field(default_factory=Turns)
+    groups: Groups = field(default_factory=lambda: Groups())
 
     def __post_init__(self) -> None:
         self.bundles, self._slots = Bundles(self.args), threading.Semaphore(self.args.jobs)
@@ -102,8 +148,14 @@ class Fleet:
         place.stop, place.say = self.stop, lambda state: self.state(place.name, state)
         waiting = lambda: self.state(place.name, "waiting: another command of yours has it")  # noqa: E731
         try:
-            with locked(place.address, self.stop, waiting):
-                return self._again_and_again(place)
+            hours = place.owner.refuses("", "")
+            if hours:
+                return Report(place.name, error=hours, declined=True)
+            with locked(place.address, self.stop, waiting), self.groups.of(place.name, self.stop, place.say):
+                with hooks.around(place.owner, place.name, self.stop, place.say):
+                    if place.owner.before:
+                        place.forget()
+                    return self._again_and_again(place)
         except (RowError, OSError) as error:
             return Report(place.name, error=place.private.text(reason(error)))
         finally:
@@ -113,7 +165,8 @@ class Fleet:
         """As often as its owner allows, with the power cycled in between; what was answered is kept."""
         report = self._run(place, self.args.resume)
         for again in range(1, place.owner.retries + 1):
-            if not report.error and not report.outcome.infra and report.outcome.ended == "done" and not report.lost:
+            whole = report.outcome.ended == "done" and not (report.error or report.outcome.infra or report.lost)
+            if whole or report.declined:
                 break
             why = report.error or f"{report.outcome.ended}: {report.outcome.reason or ', '.join(report.lost)}"
             self.state(place.name, f"again, {again} of {place.owner.retries}, after {why}")
@@ -129,9 +182,11 @@ class Fleet:
         self.turns.wait(self.stop)
         ill = place.health()
         if ill:
-            return Report(place.name, error=ill)
+            return Report(place.name, error=ill, declined=ill == place.declines())
         machine = place.facts().machine
         bundle = self.bundles.of(machine)
+        if isinstance(bundle, str):
+            return Report(place.name, error=bundle, declined=True)
         self.state(place.name, "waiting")
         with self._slots:
             if self.stop.is_set():

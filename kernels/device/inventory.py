@@ -51,6 +51,7 @@ class Inventory:
 
     devices: dict[str, Device] = field(default_factory=dict)
     path: Path | None = None
+    limits: dict[str, int] = field(default_factory=dict)  # of a tag: how many devices that have it at a time
 
     def pick(self, words: list[str]) -> list[Device]:
         """Devices by name, pattern or tag, or TRANSPORT:ADDRESS. Each comes once."""
@@ -70,7 +71,7 @@ class Inventory:
             if word in device.tags or word == "all" or fnmatch.fnmatchcase(device.name, word)
         ]
         if not meant:
-            known = f"of {self.path} {' '.join(self.devices)}" if self.path else "no devices.toml"
+            known = f"of {self.path} {' '.join(self.devices)}" if self.path else "none, for want of a devices.toml"
             ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
             tags = {tag for device in self.devices.values() for tag in device.tags}
             meant = speak.near(word, [*self.devices, *tags])
@@ -117,7 +118,11 @@ def load(path: Path | None) -> Inventory:
         if device.name in devices:
             raise Usage(f"{path}: two devices are called {device.name}")
         devices[device.name] = device
-    return Inventory(devices, path)
+    limits = told.get("limits", {})
+    tags = {tag for device in devices.values() for tag in device.tags}
+    for unknown in sorted(limits.keys() - tags):
+        raise Usage(f"{path}: limits: no device has the tag {unknown!r}{speak.near(unknown, sorted(tags))}")
+    return Inventory(devices, path, limits)
 
 
 def _check(path: Path, told: dict[str, Any]) -> None:
@@ -141,8 +146,9 @@ def _where(told: dict[str, Any], parts: list[Any]) -> str:
 def _device(entry: dict[str, Any], defaults: dict[str, Any], folder: Path) -> Device:
     limits = {**defaults, **entry.get("owner", {})}
     limits["levels"] = tuple(str(level) for level in limits.get("levels", ()))
-    for words in ("quiet", "power_cycle"):
+    for words in ("quiet", "power_cycle", "before", "after"):
         limits[words] = tuple(limits.get(words, ()))
+    limits["quarantine"] = limits.pop("quarantine_after", 0)
     limits["disturb"] = limits.pop("may_disturb", False)
     config, base = entry.get("ssh_config", ""), entry.get("base", "")
     return Device(

@@ -46,6 +46,8 @@ def _where(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--list", action="store_true", help="print the devices and stop")
     made.add_argument("--health", action="store_true", help="ask how the devices are and stop")
+    made.add_argument("--report", action="store_true", help="print what became of the devices in the last days and stop")
+    made.add_argument("--days", type=int, default=7, help="for --report: how many (default: 7)")
     made.add_argument("--clean", action="store_true", help="remove what earlier runs have left there and stop")
     made.add_argument(
         "--force", action="store_true", help="take a device from another run: end that, and remove its folder"
@@ -98,6 +100,9 @@ def _machinery(made: argparse.ArgumentParser) -> None:
         help="leave host names, accounts, serial numbers, MAC addresses and folders in the results",
     )  # fmt: skip
     made.add_argument("--junit", type=Path, help="write a JUnit file, one test case a device")
+    made.add_argument(
+        "--metrics", type=Path, metavar="FILE", help="write what is on record of the devices for node_exporter"
+    )
     made.add_argument("--no-build", action="store_true", help="use the bundles as they are")
     made.add_argument("--no-install", action="store_true", help="install no packages")
     made.set_defaults(no_disturb=True)

@@ -113,12 +113,18 @@ class Server:
             "Port": self.port, "ListenAddress": "127.0.0.1", "HostKey": self.folder / "host",
             "AuthorizedKeysFile": self.folder / "user.pub", "UsePAM": "no", "StrictModes": "no",
             "PidFile": "none", "PasswordAuthentication": "no", "MaxStartups": "100", "MaxSessions": "100",
-            "UseDNS": "no", "SetEnv": f"TMPDIR={self.scratch}",
+            "UseDNS": "no", "SetEnv": self.variables,
         }  # fmt: skip
         if self.command:
             options["ForceCommand"] = self.command
         words = [f"-o{key}={value}" for key, value in options.items()]
         return [need("sshd", "openssh-server"), "-D", "-e", "-f", "/dev/null", *words, *self.more]
+
+    @property
+    def variables(self) -> str:
+        """What every login has in its environment. A shell that is killed while it reads what root has at home
+        may leave a lock there."""
+        return f"TMPDIR={self.scratch} HOME={self.folder}"
 
     @property
     def scratch(self) -> Path:

@@ -46,6 +46,9 @@ class Device(Fake):
     def close(self) -> None:
         pass
 
+    def declines(self) -> str:
+        return ""
+
     def health(self) -> str:
         return "mute" if self.mute and self.mute.wait() else ""
 
