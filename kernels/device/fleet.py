@@ -23,6 +23,7 @@ from kernels.errors import RowError, reason
 from kernels.options import request, suite_file
 from kernels.place.bundle import bundles, with_suite
 from kernels.place.engine import Engine
+from kernels.place.link import AWAY
 from kernels.place.remote import RemotePlace
 from kernels.place.report import Report
 from kernels.source import cross
@@ -55,6 +56,42 @@ def without_bundle(machine: str) -> str:
         return ""
     own = f"with a compiler of yours: make ARCH={machine} CROSS_COMPILE=... bundle"
     return f"its machine is {machine}, and bundles are made for {' '.join(known)}; {own}"
+
+
+class Slots:
+    """So many devices run at a time. One that is waited for, as its link is lost, leaves its slot to another, and
+    goes on at once when it is back: its run never stopped."""
+
+    def __init__(self, count: int) -> None:
+        self._free, self._changed = count, threading.Condition()
+
+    @contextmanager
+    def one(self, stop: threading.Event) -> Iterator[None]:
+        with self._changed:
+            while self._free < 1:
+                self._changed.wait(0.5)
+                if stop.is_set():
+                    raise KeyboardInterrupt
+            self._free -= 1
+        away = AWAY.set(self._left)
+        try:
+            yield
+        finally:
+            AWAY.reset(away)
+            self._add(1)
+
+    @contextmanager
+    def _left(self) -> Iterator[None]:
+        self._add(1)
+        try:
+            yield
+        finally:
+            self._add(-1)
+
+    def _add(self, more: int) -> None:
+        with self._changed:
+            self._free += more
+            self._changed.notify_all()
 
 
 class Groups:
@@ -128,7 +165,7 @@ class Fleet:
     groups: Groups = field(default_factory=lambda: Groups())
 
     def __post_init__(self) -> None:
-        self.bundles, self._slots = Bundles(self.args), threading.Semaphore(self.args.jobs)
+        self.bundles, self._slots = Bundles(self.args), Slots(self.args.jobs)
 
     def run(self, places: list[RemotePlace]) -> list[Report]:
         """An interrupt ends all runs and is raised again."""
@@ -188,7 +225,7 @@ class Fleet:
         if isinstance(bundle, str):
             return Report(place.name, error=bundle, declined=True)
         self.state(place.name, "waiting")
-        with self._slots:
+        with self._slots.one(self.stop):
             if self.stop.is_set():
                 raise KeyboardInterrupt
             asked = request(self.args)

@@ -18,7 +18,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol, TypeVar
@@ -127,20 +128,26 @@ def as_input(data: Path | bytes) -> Iterator[IO[bytes]]:
         yield file
 
 
+# What is entered in this thread while a device is waited for: others may be at work meanwhile.
+AWAY: ContextVar[Callable[[], AbstractContextManager[object]]] = ContextVar("away", default=nullcontext)
+
+
 def patiently(call: Callable[[], T], seconds: float, pause: float, stop: threading.Event) -> tuple[T, int]:
     """What a call returns, and how often it was tried in vain. A link that is lost is tried again
     until patience is at an end; then Lost is raised."""
-    lost, until = 0, 0.0
-    while True:
-        try:
-            return call(), lost
-        except Lost as error:
-            until = until or time.monotonic() + seconds
-            lost += 1
-            if time.monotonic() > until:
-                raise Lost(f"no connection for {seconds:.0f} s: {error}") from None
-        if stop.wait(min(pause, 2)):
-            raise KeyboardInterrupt
+    try:
+        return call(), 0
+    except Lost as error:
+        lost, last, until = 1, error, time.monotonic() + seconds
+    with AWAY.get()():
+        while time.monotonic() <= until:
+            if stop.wait(min(pause, 2)):
+                raise KeyboardInterrupt
+            try:
+                return call(), lost
+            except Lost as error:
+                lost, last = lost + 1, error
+    raise Lost(f"no connection for {seconds:.0f} s: {last}") from None
 
 
 class Talk:

@@ -23,6 +23,7 @@ from kernels.device.fleet import Fleet, Turns
 from kernels.device.lock import locked
 from kernels.place.channel import Channel
 from kernels.place.follow import Follow, Piece, Reader
+from kernels.place.link import Lost, patiently
 from kernels.place.outcome import Outcome
 from kernels.place.owner import Owner
 from kernels.place.private import Private
@@ -75,6 +76,49 @@ def test_healthy_devices_do_not_wait_for_mute_ones(tmp_path: Path, monkeypatch: 
     made = Fleet(arguments(), tmp_path / "out", lambda name, said: None, ended, turns=Turns(1000.0)).run(places)
     assert {report.name for report in made if not report.error} == {f"well{n}" for n in range(5)}
     assert {report.error for report in made if report.error} == {"mute"} and len(made) == 45
+
+
+class Away(Device):
+    """Its link is lost until another device is done."""
+
+    others: threading.Event
+
+    def _good(self, *rest: Any) -> Outcome:
+        tried: list[int] = []
+
+        def call() -> bool:
+            tried.append(1)
+            if not self.others.is_set():
+                raise Lost("no route")
+            return True
+
+        assert patiently(call, 60.0, 0.01, threading.Event())[1] >= 1
+        return super()._good(*rest)
+
+
+def test_a_device_that_is_waited_for_leaves_its_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two such would have both slots; the third is done before their links are back."""
+    bundle = tmp_path / "bundle"
+    (bundle / "suites").mkdir(parents=True)
+    (bundle / "suites" / "default.txt").touch()
+    monkeypatch.setattr(fleet, "bundles", lambda machines, *rest: dict.fromkeys([*machines], bundle))
+    Away.others = threading.Event()
+    places: list[Any] = [Away("away0"), Away("away1"), Device("well")]
+    began = threading.Event()
+    places[2].health = lambda: "" if began.wait(60) else "they never began"
+    busy: set[str] = set()
+
+    def state(name: str, said: str) -> None:
+        busy.update([name] if said == "starting" else [])
+        if {"away0", "away1"} <= busy:
+            began.set()
+
+    def ended(report: Report) -> None:
+        if report.name == "well":
+            Away.others.set()
+
+    made = Fleet(arguments(), tmp_path / "out", state, ended, turns=Turns(1000.0)).run(places)
+    assert [report.outcome.ended for report in made] == ["done"] * 3 and made[0].name == "well"
 
 
 def test_a_device_that_failed_is_asked_again_after_its_power_was_cycled(
