@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sshd import Server, serving
+from sshd import serving
 
 from kernels import ROOT, cli
 from kernels.device import fleet
