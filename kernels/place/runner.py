@@ -51,8 +51,7 @@ class Runner:
         outcome, self.report.outcome = self.report.outcome, Outcome("interrupted", KILLED, "probes")
         channel = Channel(self.part)
         channel.log.touch()
-        told = {**self._record(channel), "release": self.place.facts().record.get("release", "")}
-        (self.part / RECORD).write_text(json.dumps(told, indent=1) + "\n")
+        (self.part / RECORD).write_text(json.dumps(self._record(channel), indent=1) + "\n")
         self.report.outcome = outcome
 
     def interrupted(self) -> dict[str, Any]:
@@ -66,7 +65,8 @@ class Runner:
         channel.log.touch()
         ill = self.place.health()
         if ill:
-            return Outcome("died", ill)
+            before = self.report.guests[-1]["ended"] if self.report.guests else ""
+            return Outcome("dropped" if before == "dropped" else "died", ill)
         outcome = self.place.run(order, channel, self.stop)
         self.place.get(channel)
         return outcome
@@ -165,12 +165,12 @@ class Runner:
         return Ended(outcome, answered, channel.log)
 
     def _record(self, channel: Channel) -> dict[str, Any]:
-        report = self.report
+        report, known = self.report, self.place.facts().record
         facts: dict[str, Any] = {
             "format": 1,
             "asked": self.asked,
-            **self.place.facts().record,
-            "release": report.release,
+            **known,
+            "release": report.release or known.get("release", ""),
             **asdict(report.outcome),
             "infra": report.outcome.infra,
             "total_wall": report.wall,

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,13 @@ from fake_place import STEPS, Fake
 from kernels import ROOT
 from kernels.options import parser, request
 from kernels.place.bundle import with_suite
+from kernels.place.channel import Channel
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
-from kernels.place.place import Order, Place
+from kernels.place.outcome import Outcome
+from kernels.place.place import Facts, Order, Place
 from kernels.place.report import Report, Request
-from kernels.place.steps import answer
+from kernels.place.steps import Step, answer
 from kernels.show import summary
 from reports.text import Unusable
 
@@ -126,6 +130,39 @@ def test_an_interrupt_never_replaces_what_was_more(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         engine.run_all([Fake("a")], 1, lambda report: None)
     assert all((tmp_path / "results" / "a" / answer(step)).exists() for step in STEPS)
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing is put in order after it."""
+
+
+class Known(Fake):
+    """A device: which kernel it has is known before it has run. It is broken off after its first answer."""
+
+    how: type[BaseException] = KeyboardInterrupt
+
+    def facts(self) -> Facts:
+        return replace(super().facts(), record={"release": "6.1.0"})
+
+    def _broken_off(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
+        self._send(steps[:1], channel)
+        raise self.how
+
+
+@pytest.mark.parametrize("how", [KeyboardInterrupt, Killed])
+def test_what_was_answered_before_the_end_is_not_asked_again(tmp_path: Path, how: type[BaseException]) -> None:
+    """Neither after an interrupt nor after a SIGKILL, which leaves the results where they were collected."""
+    results, asked = tmp_path / "results", Request(Order("good", limit=1))
+    place = Known("a", ["broken_off", "good"])
+    place.how = how
+    with pytest.raises(how):
+        Engine(results, asked, {"x86_64": tmp_path}).run(place)
+    assert (results / "a.part").exists() == (how is Killed)
+    first = next(results.glob(f"a*/{answer(STEPS[0])}"))
+    os.utime(first, (1, 1))
+    report = Engine(results, asked, {"x86_64": tmp_path}, resume=True).run(place)
+    assert report.outcome.ended == "done" and place.ran == [(), STEPS[1:]]
+    assert (results / "a" / answer(STEPS[0])).stat().st_mtime == 1 and not (results / "a.part").exists()
 
 
 def test_what_a_kernel_complains_of_is_told(tmp_path: Path) -> None:
