@@ -52,6 +52,7 @@ tells) { echo "# $(uname -n) has 02:00:5e:10:20:30 in $PWD"; cat "${0%/*}/ktap";
 	send root/c.d.ktap; uname -n >&2; exit 3 ;;
 restarts) down ;;
 fills) cat /dev/zero >"$out/zero" || exit 3 ;;
+waits) wait_here || exit; probe root/c.d.ktap; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
 gaps) sleep 1; probe root/c.d.ktap; sleep 1; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
 good) probe root/c.d.ktap; probe user/a.b.ktap; echo "@@end 6" >> "$tee" ;;
 slow) echo "a word" >&2; (sleep 77) & sleep 77 ;;
