@@ -14,6 +14,7 @@ import tty
 from contextlib import suppress
 
 from kernels.errors import Usage
+from kernels.place.channel import printable
 
 BAUDS = {rate: getattr(termios, f"B{rate}") for rate in (9600, 57600, 115200, 230400, 460800, 921600, 1500000)}
 TCP = re.compile(r"tcp:([\w][\w.-]*|\[[0-9A-Fa-f:.]+\]):(\d{1,5})")
@@ -80,3 +81,12 @@ class Line:
             os.close(self._file)
         self._exclusive = False
         self._socket, self._file = None, -1
+
+    def silence(self, came: bytes) -> str:
+        """Why there may be no answer, by what came instead."""
+        odd = sum(not 32 <= byte < 127 and byte not in b"\r\n\t\x1b" for byte in came)
+        if not came:
+            return f"the console is silent: is the device on, and its cable the one of {self.path}?"
+        if odd * 4 > len(came):
+            return f"only garbage comes from the console: is {self.baud} its speed?"
+        return f"no answer at the console; last line: {printable(came[-80:])!r}"

@@ -222,7 +222,7 @@ class SerialLink:
         if self._stop and self._stop.is_set():
             raise KeyboardInterrupt
         if now > self._until:
-            raise Lost(self._silence())
+            raise Lost(self._at.silence(self._tail + bytes(self._buffer)))
         if now > until:
             return False
         if select.select([self._line], [], [], min(0.2, until - now + 0.01))[0]:
@@ -235,16 +235,6 @@ class SerialLink:
             if self._noise > NOISE:
                 raise Flood(f"more than {NOISE} bytes on the console for one answer")
         return True
-
-    def _silence(self) -> str:
-        """Why there may be no answer, by what came instead."""
-        came = self._tail + bytes(self._buffer)
-        odd = sum(not 32 <= byte < 127 and byte not in b"\r\n\t\x1b" for byte in came)
-        if not came:
-            return f"the console is silent: is the device on, and its cable the one of {self._at.path}?"
-        if odd * 4 > len(came):
-            return f"only garbage comes from the console: is {self._at.baud} its speed?"
-        return f"no answer at the console; last line: {printable(came[-80:])!r}"
 
     def _write(self, data: bytes) -> None:
         while data:
