@@ -26,7 +26,6 @@ from kernels.place.engine import Engine
 from kernels.place.link import AWAY
 from kernels.place.remote import RemotePlace
 from kernels.place.report import Report
-from kernels.source import cross
 
 Said: TypeAlias = Callable[[str, str], None]
 Ended: TypeAlias = Callable[[Report], None]
@@ -51,7 +50,7 @@ class Turns:
 
 def without_bundle(machine: str) -> str:
     """Why there is no bundle for a machine, whatever is installed; empty if one can be made."""
-    known = cross.bundles(matrix.load())
+    known = list(dict.fromkeys(arch.bundle for arch in matrix.load().arches.values() if arch.triple))
     if machine in known or machine == platform.machine() or (ROOT / "build" / machine / "bundle").is_dir():
         return ""
     own = f"with a compiler of yours: make ARCH={machine} CROSS_COMPILE=... bundle"
