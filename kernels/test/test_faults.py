@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each fault in each state of a device's run: what is told, what is kept, what is left behind, and what
---resume does. README.md of devices has the same as a table."""
+--resume does. STATES.md of devices has the same as a table."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_fault_in_a_state(state: str, fault: str, bundle: Path, tmp_path: Path
 
 def test_the_table_says_what_the_test_does() -> None:
     """Each state and fault once, with the exit status and the count of answers that are expected here."""
-    text = (ROOT / "kernels" / "device" / "README.md").read_text()
+    text = (ROOT / "kernels" / "device" / "STATES.md").read_text()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
     head = next(row for row in rows if row[0] == "fault")
     told = {(state, row[0]): cell for row in rows if row[0] in FAULTS and len(row) == len(head) for state, cell in zip(head[1:], row[1:], strict=True)}

@@ -101,7 +101,7 @@ class Counted(Place):
             Counted.most = max(Counted.most, Counted.now)
             if Counted.now == 2:
                 self.both.set()
-        assert self.others.wait(60) and self.both.wait(60)
+        assert self.others.wait(120) and self.both.wait(120)
         with Counted.lock:
             Counted.now -= 1
         return Fake._good(self, *rest)
