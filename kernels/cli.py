@@ -244,8 +244,17 @@ def main(argv: Sequence[str]) -> int:
         return 3
 
 
+def _with_levels(argv: Sequence[str]) -> list[str]:
+    """Words for argparse, which takes the levels of `--paranoid -1,0` for an option."""
+    found = list(argv)
+    for at in range(len(found) - 1, 0, -1):
+        if found[at - 1] == "--paranoid" and found[at].startswith("-1"):
+            found[at - 1:at + 1] = [f"--paranoid={found[at]}"]
+    return found
+
+
 def _main(argv: Sequence[str]) -> int:
-    args = parser(device.add, lab.add).parse_args(argv)
+    args = parser(device.add, lab.add).parse_args(_with_levels(argv))
     before = {number: signal.signal(number, _ended) for number in _ending()}
     try:
         status = VERBS[args.verb](args, matrix.load())

@@ -49,6 +49,7 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--tag", "nightly"], "no tag 'nightly'; there are:"),
         (["uml", "--paranoid", "9"], "--paranoid is"),
         (["uml", "--paranoid=-1,5"], "--paranoid is"),
+        (["uml", "--paranoid", "-1,5"], "--paranoid is"),
         (["uml", "--paranoid=-1,2", "--hazards"], "go with one level"),
         (["uml", "--jobs", "0"], "positive"),
         (["uml", "--suite", "../x"], "no suite"),
