@@ -357,7 +357,7 @@ static int open_all(struct service *service)
 	return err;
 }
 
-static int take_signals(void)
+static int take_signals(const struct service *service)
 {
 	struct sigaction hang_up;
 	sigset_t set;
@@ -367,8 +367,12 @@ static int take_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
-	/* Of nohup(1) it is to be ignored, which a signal that is blocked is not. */
-	if (sigaction(SIGHUP, NULL, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN)
+	/*
+	 * Where it stops, and nohup(1) made it ignored, it stays so: a signal that is blocked is not.
+	 * Where it begins new files a terminal that is closed does no harm.
+	 */
+	if (!service->brief || (sigaction(SIGHUP, NULL, &hang_up) == 0 &&
+				hang_up.sa_handler != SIG_IGN))
 		sigaddset(&set, SIGHUP);
 	/* Before the worker's thread is created, which inherits the mask. */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
@@ -420,7 +424,7 @@ static int status_of(struct service *service)
 
 int service_run(struct service *service)
 {
-	int signals = take_signals(), status;
+	int signals = take_signals(service), status;
 
 	if (signals < 0 || open_all(service) < 0) {
 		fprintf(stderr, "perfmodes-sampler: %s\n", service->error);

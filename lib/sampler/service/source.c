@@ -127,7 +127,7 @@ static void on_side(void *context, const struct pm_side *side)
 	struct note *note;
 	struct proc *proc;
 
-	if (side->kind == PM_SIDE_MMAP && side->process) {
+	if (side->kind == PM_SIDE_MMAP && side->process && side->process->watched) {
 		proc = proc_find(source, side->process->serial);
 		if (proc)
 			mapped_add(source, proc, side);

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import perfetto  # noqa: E402
-from service import (NOBODY, PERIOD, PROGRAM, TREE, WORKLOAD, Run, Service, accounted,  # noqa: E402
+from service import (LIMIT, NOBODY, PERIOD, PROGRAM, TREE, WORKLOAD, Run, Service, accounted,  # noqa: E402
                      need_all, start)
 
 pytestmark = pytest.mark.xdist_group("sampler")  # a service sees the workload of another
@@ -188,7 +188,7 @@ def test_files_are_rotated(tmp_path: Path) -> None:
         return sum(int(line.rsplit(" ", 1)[1]) for line in path.read_text(encoding="utf-8").splitlines())
 
     classes = perfetto.compiled(tmp_path)
-    service = Service(tmp_path, {}, former=3).start()
+    service = Service(tmp_path, {}, former=3).start("nohup")
     workload = start("spin", "600000")
     folded, gone = tmp_path / "folded", 0
     for number in range(5):
@@ -198,8 +198,9 @@ def test_files_are_rotated(tmp_path: Path) -> None:
         before = folded.stat().st_ino
         assert service.process
         service.process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + LIMIT
         while not folded.exists() or folded.stat().st_ino == before:
-            assert service.process.poll() is None
+            assert service.process.poll() is None and time.monotonic() < end, "no new file"
             time.sleep(0.01)
     workload.burn(0.2)
     run = service.stop()
