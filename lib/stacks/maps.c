@@ -280,6 +280,8 @@ static int clear_range(struct maps *maps, uint64_t start, uint64_t end)
 		maps->list[i++].end = start;
 	for (last = i; last < maps->count && maps->list[last].end <= end; last++)
 		;
+	if (last == i && i == maps->count)
+		return 0;
 	memmove(&maps->list[i], &maps->list[last], (maps->count - last) * sizeof(maps->list[0]));
 	maps->count -= last - i;
 	if (i < maps->count && maps->list[i].start < end) {

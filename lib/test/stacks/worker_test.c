@@ -262,19 +262,56 @@ static void a_hundred_thousand_mappings(void **state)
 	pm_unwinder_destroy(unwinder);
 }
 
+/* The mapping of this program that holds the address, as side-band would have told it. */
+static struct pm_mapping mapping_of(uint64_t address)
+{
+	static char name[4096];
+	struct pm_mapping mapping = { .size = sizeof(mapping), .prot = PROT_EXEC, .name = name };
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long start, end, offset, inode;
+	char line[4400];
+
+	assert_non_null(maps);
+	while (mapping.length == 0 && fgets(line, sizeof(line), maps) != NULL) {
+		if (sscanf(line, "%llx-%llx %*s %llx %*s %llu %4095[^\n]", &start, &end, &offset,
+			   &inode, name) != 5 || address < start || address >= end)
+			continue;
+		mapping.start = start;
+		mapping.length = end - start;
+		mapping.offset = offset;
+		mapping.inode = inode;
+	}
+	fclose(maps);
+	assert_true(mapping.length > 0);
+	return mapping;
+}
+
+/* A process that has ended is what is told of it. */
 static void nobody_is_there(void **state)
 {
 	const pid_t pid = sleeping_child();
+	const uint64_t here = (uint64_t)(uintptr_t)nobody_is_there;
+	const struct pm_mapping mapping = mapping_of(here);
+	struct pm_symbols *symbols = pm_symbols_create(NULL);
+	struct pm_symbol symbol = { .size = sizeof(symbol) };
 	struct pm_unwinder *unwinder = NULL;
 	const struct pm_unwinder_opts none = { .size = sizeof(none), .descriptors = true,
-					       .maps_fd = -1, .mem_fd = -1 };
+					       .maps_fd = -1, .mem_fd = -1, .symbols = symbols };
 
 	(void)state;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(pm_unwinder_open(pid, NULL, &unwinder), -ESRCH);
-	assert_int_equal(pm_unwinder_open(pid, &none, &unwinder), -EINVAL);
 	assert_null(unwinder);
+	assert_int_equal(pm_unwinder_open(pid, &none, &unwinder), 0);
+	assert_int_equal(pm_unwinder_refresh(unwinder), -ESRCH);
+	assert_int_equal(pm_symbols_find(symbols, unwinder, here, 0, &symbol), 0);
+	assert_null(symbol.name);
+	assert_int_equal(pm_unwinder_map(unwinder, &mapping), 0);
+	assert_int_equal(pm_symbols_find(symbols, unwinder, here, 0, &symbol), 0);
+	assert_string_equal(symbol.name, "nobody_is_there");
+	pm_unwinder_destroy(unwinder);
+	pm_symbols_destroy(symbols);
 }
 
 int main(void)
