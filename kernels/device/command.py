@@ -225,6 +225,22 @@ def well(place: RemotePlace) -> str:
     return ", ".join(said)
 
 
+def _introduced(devices: list[Device]) -> dict[str, Device]:
+    """By name. One of the command line alone is told with its address: its results have another name."""
+    for device in devices:
+        if not device.named:
+            print(show.clean(f"{device.name} is {device.transport}:{device.address}"), file=sys.stderr)
+    return {device.name: device for device in devices}
+
+
+def _beforehand(devices: dict[str, Device], args: argparse.Namespace, folder: Path) -> list[Report]:
+    """Of whom nothing is asked: what --resume finds whole, and what is in quarantine."""
+    reports = [made for name in devices if args.resume and (made := resumable(folder, name, whole=True))]
+    had = {report.name for report in reports} | set(args.target)
+    alone = {name: history.quarantine(device) for name, device in devices.items() if name not in had}
+    return reports + [Report(name, unavailable=why) for name, why in alone.items() if why]
+
+
 def probe(
     places: list[RemotePlace], labs: list[Scheduled], devices: list[Device], args: argparse.Namespace,
     limits: dict[str, int],
@@ -232,11 +248,8 @@ def probe(
     """Run the suite on all devices and report on them. Returns the exit status."""
     wanted = request(args)  # what cannot be asked for is told before a folder is made
     began, folder = time.monotonic(), results_folder(args, "devices")
-    names = [device.name for device in devices]
+    entries, names = _introduced(devices), [device.name for device in devices]
     progress, logs = Progress(names, show.console(stderr=True)), Logs(folder / "logs")
-    for device in devices:
-        if not device.named:
-            print(show.clean(f"{device.name} is {device.transport}:{device.address}"), file=sys.stderr)
 
     def state(name: str, said: str) -> None:
         progress.set(name, said)
@@ -246,27 +259,22 @@ def probe(
     spoken = lambda name, said: privates[name].spoken(said)  # noqa: E731
     told = Told(args.junit, names)
 
-    entries = {device.name: device for device in devices}
-
     def ended(report: Report) -> None:
         history.add(entries[report.name], report, folder)
         progress.ended(report.name, spoken(report.name, show.line(report)))
         logs.say(report.name, show.line(report))
         told.add(report)
 
-    reports = [made for name in names if args.resume and (made := resumable(folder, name, whole=True))]
-    alone = {device.name: history.quarantine(device) for device in devices if device.name not in args.target}
-    had = {report.name for report in reports}
-    reports += [Report(name, unavailable=why) for name, why in alone.items() if why and name not in had]
+    reports = _beforehand(entries, args, folder)
     had = {report.name for report in reports}
     with told, progress.live():
         for report in reports:
             ended(report)
         left = [lab for lab in labs if lab.name not in had]
         with packing(), jobs_of(left, wanted, folder, state, ended) as of_labs:
-            left_here = [place for place in places if place.name not in had]
             groups = Groups(limits, {device.name: device.tags for device in devices})
-            reports += Fleet(args, folder, state, ended, groups=groups).run(left_here)
+            fleet = Fleet(args, folder, state, ended, groups=groups)
+            reports += fleet.run([place for place in places if place.name not in had])
         reports += of_labs
     show.closing(reports, names, time.monotonic() - began, folder, "device", spoken)
     manifest.write(folder, names)

@@ -341,13 +341,16 @@ def test_a_strangers_valid_result_is_escaped(make_run: MakeRun, tmp_path: Path, 
     assert run("table", tmp_path / "r.json", tmp_path / "r.json") == 0
     out = capsys.readouterr().out
     assert "\\u202e" in out and "\u202e" not in out and "\u2028" not in out
-    made["identity"]["board"] = "\ud800 \U000e0041"
+    made["identity"]["board"] = "\U000e0041"
     (tmp_path / "r.json").write_text(json.dumps(made))
     assert run("profile", tmp_path / "r.json") == 0
     out = capsys.readouterr().out
     assert out.isascii() and json.loads(out)["identity"]["board"] == made["identity"]["board"]
     assert run("profile", tmp_path / "r.json", "-o", tmp_path / "p.json") == 0
     assert load(tmp_path / "p.json") == json.loads(out)
+    made["identity"]["board"] = "\ud800"
+    (tmp_path / "r.json").write_text(json.dumps(made))
+    assert run("profile", tmp_path / "r.json") == 3 and "ud800 alone is no character" in capsys.readouterr().err
 
 
 def test_catalogue_verb(make_run: MakeRun, capsys, tmp_path: Path) -> None:
