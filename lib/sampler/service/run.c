@@ -368,8 +368,8 @@ static int take_signals(const struct service *service)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	/*
-	 * Where it stops, and nohup(1) made it ignored, it stays so: a signal that is blocked is not.
-	 * Where it begins new files a terminal that is closed does no harm.
+	 * Where it stops, and nohup(1) made it ignored, it stays so, which a signal that is blocked
+	 * does not. Where it begins new files, a terminal that is closed does no harm.
 	 */
 	if (!service->brief || (sigaction(SIGHUP, NULL, &hang_up) == 0 &&
 				hang_up.sa_handler != SIG_IGN))
