@@ -88,14 +88,20 @@ static const struct proc *parent_of(const struct source *source, const struct pr
 	return NULL;
 }
 
-/* Whose mappings they are: its own since an exec, or those of a parent. */
+/* Who has run the program: itself since an exec, or a parent. */
 static const struct proc *owner_of(const struct source *source, const struct proc *proc)
 {
 	const struct proc *owner = proc;
 
-	for (int i = 0; i < PARENTS_MAX && owner && !owner->mapped && owner->born; i++)
+	for (int i = 0; i < PARENTS_MAX && owner && owner->born; i++)
 		owner = parent_of(source, owner);
 	return owner;
+}
+
+static void map_all(struct pm_unwinder *unwinder, const struct proc *proc)
+{
+	for (const struct mapped *one = proc->mapped; one; one = one->next)
+		(void)pm_unwinder_map(unwinder, &one->mapping);
 }
 
 struct pm_unwinder *mapped_unwinder(const struct source *source, const struct proc *proc)
@@ -117,7 +123,8 @@ struct pm_unwinder *mapped_unwinder(const struct source *source, const struct pr
 		return NULL;
 	if (pm_unwinder_open(proc->pid, &opts, &unwinder) < 0)
 		return NULL;
-	for (const struct mapped *one = owner->mapped; one; one = one->next)
-		(void)pm_unwinder_map(unwinder, &one->mapping);
+	map_all(unwinder, owner);
+	if (owner != proc)		/* what it has mapped besides */
+		map_all(unwinder, proc);
 	return unwinder;
 }
