@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../policy/diagnosis/diag.h"
+#include "../policy/engine/wait.h"
 #include "../policy/plan/cost.h"
 #include "../policy/plan/weigh.h"
 #include "../policy/proof/seen.h"
@@ -302,7 +303,7 @@ static void follow(struct pm_session *session)
 	bool due;
 
 	session->follows = true;
-	due = pm_signal_ring_is_due(session);
+	due = pm_follow_is_due(session);
 	session->follows = follows;
 	if (!due)
 		return;

@@ -4,6 +4,7 @@ the library needs no headers of the kernel."""
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import subprocess
@@ -73,5 +74,19 @@ def test_no_header_of_the_kernel_is_needed() -> None:
                                  *LIB.glob("sampler/descriptors/*.c"), *LIB.glob("sampler/willing/*.c")]
                if path.name != "json.c"]
     done = subprocess.run(["musl-gcc", "-std=gnu11", "-fsyntax-only", *map(str, sources)],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# What Power's compiler defines, and how x86 calls what holds the registers.
+AS_POWER = ["-D__powerpc64__", "-D_CALL_ELF=2", "-D__LITTLE_ENDIAN__", "-Dgp_regs=gregs"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads Power's code with names of x86's registers")
+@pytest.mark.parametrize("source", [*sorted(LIB.glob("ebb/*.c")), LIB / "doctor/branches.c", LIB / "doctor/wishes.c"],
+                         ids=lambda path: path.name)
+def test_what_is_powers_alone_calls_what_there_is(source: Path) -> None:
+    """No machine but Power compiles event-based branches, and the tests run on none."""
+    done = subprocess.run(["gcc", "-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *AS_POWER, source],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
