@@ -6,18 +6,25 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "again.h"
 #include "internal.h"
 #include "workload.h"
 
 #define PAGES_AT_ONCE 64
 #define POPULATE_READ 22	/* MADV_POPULATE_READ, v5.14 */
 #define LOOKS 10		/* at the program's pages, with 5 ms between two */
+#if defined(__x86_64__) || defined(__i386__)
+#define MAY_FAULT_AGAIN 0
+#else
+#define MAY_FAULT_AGAIN 1	/* the processor may have no accessed bit */
+#endif
 
 extern const char __executable_start[], etext[];	/* of the linker: the program's code */
 
@@ -44,7 +51,9 @@ static void touch_code(size_t page)
 
 /*
  * A kernel that ages pages, or takes them back, makes a thread fault again on what it has had all
- * the time: a processor without an accessed bit in hardware does so each time.
+ * the time: a processor without an accessed bit in hardware does so each time. From v6.17 on the
+ * kernel may age a page here and there all the time (DAMON_STAT): then one fault more falls into
+ * one window of a hundred, a look shows nothing, and the same is asked again.
  */
 unsigned int uncaused_faults(void)
 {
@@ -63,7 +72,10 @@ unsigned int uncaused_faults(void)
 		else
 			came = (unsigned int)(faults_so_far() - before);
 	}
-	return surplus ? surplus : came > LOOKS ? came : 0;
+	came = surplus ? surplus : came > LOOKS ? came : 0;
+	if (came || MAY_FAULT_AGAIN)
+		dprintf(STDOUT_FILENO, ASK_AGAIN "a page may have faulted once more\n");
+	return came;
 }
 
 /*

@@ -3,7 +3,6 @@
  * Running one program to its end, whatever it does. See supervise.h.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "again.h"
+#include "descendants.h"
 #include "inherit.h"
 #include "kernel_log.h"
 #include "persona.h"
@@ -69,88 +70,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ------------------------------------------------------------------ finding and killing all */
-
-#define EXITING 4u			/* PF_EXITING of the kernel, in proc_pid_stat(5) "flags" */
-
-struct process {
-	pid_t pid, parent;
-	bool ours, exiting;
-};
-
-/*
- * What /proc/<pid>/stat tells of a process; the name in it may hold spaces and brackets. One that
- * has ended has no parent.
- */
-static void look_at_process(const char *pid, struct process *process)
-{
-	char path[64], text[512], *bracket;
-	unsigned int flags = 0;
-	ssize_t length;
-	int fd, parent;
-	char state;
-
-	*process = (struct process){ .pid = atoi(pid) };
-
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return;
-	text[length] = '\0';
-	bracket = strrchr(text, ')');
-	if (!bracket ||
-	    sscanf(bracket, ") %c %d %*d %*d %*d %*d %u", &state, &parent, &flags) != 3 ||
-	    state == 'Z')
-		return;
-	process->parent = parent;
-	process->exiting = flags & EXITING;
-}
-
-static size_t list_processes(struct process *list, size_t size)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	size_t count = 0;
-
-	while (proc && count < size && (entry = readdir(proc))) {
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
-		look_at_process(entry->d_name, &list[count++]);
-	}
-	if (proc)
-		closedir(proc);
-	return count;
-}
-
-/* Kill every descendant. Returns how many were alive, and not on their way out already. */
-static int kill_descendants(int number)
-{
-	static struct process list[16384];
-	const size_t count = list_processes(list, sizeof(list) / sizeof(*list));
-	const pid_t self = getpid();
-	int killed = 0;
-	bool more = true;
-
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < count; i++) {
-			bool parent_ours = list[i].parent == self;
-
-			for (size_t j = 0; j < count && !parent_ours; j++)
-				parent_ours = list[j].ours && list[j].pid == list[i].parent;
-			if (parent_ours && !list[i].ours)
-				more = list[i].ours = true;
-		}
-	}
-	for (size_t i = 0; i < count; i++)
-		if (list[i].ours)
-			killed += kill(list[i].pid, number) == 0 && !list[i].exiting;
-	return killed;
-}
+/* ------------------------------------------------------------------ waiting and killing all */
 
 /* Reap what has ended; note how the probe itself did. Returns false when no child is left. */
 static bool reap(struct running *run)
@@ -389,6 +309,7 @@ static int start(struct running *run, const struct persona *persona, int program
 		close(sockets[1]);
 		run->listener = between->listener(sockets[0]);
 	}
+	run->end = (struct ending){ 0 };
 	follow(run);
 	close(pipes[0]);
 	if (between) {
@@ -396,6 +317,15 @@ static int start(struct running *run, const struct persona *persona, int program
 		close(run->listener);
 	}
 	return 0;
+}
+
+/* Not where it was cut off. */
+static bool runs_again(const struct running *run)
+{
+	const struct ending *end = &run->end;
+
+	return end->exit && !end->timeout && !end->truncated && !end->write_error &&
+		!supervise_interrupted && again_begin(run->to);
 }
 
 int supervise_run(const struct bounds *bounds, const struct persona *persona, const char *out,
@@ -414,6 +344,8 @@ int supervise_run(const struct bounds *bounds, const struct persona *persona, co
 	unlink(part);			/* of a run that was killed, or a link to somewhere else */
 	run.to = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	error = run.to < 0 ? -errno : start(&run, persona, program, arguments);
+	for (int runs = 1; !error && runs < AGAIN_RUNS && runs_again(&run); runs++)
+		error = start(&run, persona, program, arguments);
 	if (error) {
 		fprintf(stderr, "launch: %s: %s\n", part, strerror(-error));
 		unlink(part);

@@ -32,6 +32,31 @@ def test_complete_output_ends_in_a_footer(build: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize(("good", "runs"), [(2, 2), (9, 3)])
+def test_who_asks_again_is_run_again_and_the_last_run_counts(good: int, runs: int, build: Path, tmp_path: Path,
+                                                            compile_c) -> None:
+    """It asks, and fails, in all runs before the good one."""
+    program = compile_c(f"""#include <stdio.h>
+        int main(void) {{ FILE *f = fopen("{tmp_path}/count", "a+"); int n; fputc('x', f); n = ftell(f); fclose(f);
+        printf("TAP version 13\\nrun %d\\n", n); if (n < {good}) printf("# ask again: a reason\\n");
+        return n < {good}; }}""")
+    assert launch(build, tmp_path / "x", program).returncode == 0
+    assert (tmp_path / "count").read_text() == runs * "x"
+    told = (tmp_path / "x").read_text()
+    assert told.startswith(f"TAP version 13\nrun {runs}\n") and told.count("run ") == 1
+    assert footer(tmp_path / "x")["exit"] == int(runs < good)
+
+
+@pytest.mark.parametrize("end", ["return 0", "pause()"], ids=["passes", "is cut off"])
+def test_only_a_failed_run_is_repeated(end: str, build: Path, tmp_path: Path, compile_c) -> None:
+    program = compile_c(f"""#include <stdio.h>
+        #include <unistd.h>
+        int main(void) {{ FILE *f = fopen("{tmp_path}/count", "a"); fputc('x', f); fclose(f);
+        printf("TAP version 13\\n# ask again: a reason\\n"); fflush(stdout); {end}; }}""")
+    assert launch(build, tmp_path / "x", program, "--timeout", "1").returncode == 0
+    assert (tmp_path / "count").read_text() == "x"
+
+
 def test_a_probe_that_ignores_sigterm_is_ended_in_time(build: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.ktap"
     assert launch(build, out, build / "probes/meta/stubborn", "--timeout", "1").returncode == 0
