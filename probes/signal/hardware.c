@@ -103,8 +103,8 @@ static void work_for_signals(FIXTURE_DATA(pair) *self, const bool awaited[2])
 	for (int i = 0; i < 2; i++)
 		if (awaited[i] && !self->taken[i] && must_count(self->fds[i]) < 2 * PERIOD) {
 			must_have_run();
-			say_unknown("event %d has counted %" PRIu64 " in two seconds, and its period "
-				    "is %d", i, must_count(self->fds[i]), PERIOD);
+			say_unknown("event %d has counted %" PRIu64 " in two seconds, of a period "
+				    "of %d", i, must_count(self->fds[i]), PERIOD);
 		}
 }
 
