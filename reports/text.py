@@ -169,19 +169,29 @@ def _refuse_halves(source: str, value: Any) -> None:
             raise ValueError(f"\\u{ord(error.object[error.start]):04x} alone is no character") from error
 
 
-def load_json(path: Path) -> Any:
-    """The value of an untrusted JSON file. Raises Unusable."""
-    source = load_text(path, JSON_LIMIT)
+def load_source(path: Path) -> str:
+    """The text of an untrusted JSON file. Raises Unusable."""
+    return load_text(path, JSON_LIMIT)
+
+
+def parse_json(source: str, path: Path | str) -> Any:
+    """The value of untrusted JSON, which came from that path. Raises Unusable."""
     try:
-        _few_values(source)
+        if len(source) > VALUES_LIMIT:      # else there cannot be so many
+            _few_values(source)
         with uncollected():
             value = json.loads(source, parse_constant=_refuse_constant)
         _refuse_halves(source, value)
-        if source.count(",") >= MEMBERS_LIMIT:      # else no list or object can have so many
+        if len(source) > MEMBERS_LIMIT and source.count(",") >= MEMBERS_LIMIT:
             _few_members(value)
         return value
     except (ValueError, RecursionError) as error:
         raise Unusable(clean(f"{path}: not usable JSON: {error}", 300)) from error
+
+
+def load_json(path: Path) -> Any:
+    """The value of an untrusted JSON file. Raises Unusable."""
+    return parse_json(load_source(path), path)
 
 
 def dump_json(value: Any) -> str:

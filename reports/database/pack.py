@@ -34,12 +34,19 @@ class Record:
 class Part:
     """A probe's part of a result without what is new each time; and its canonical text, in two pieces."""
     record: Record
-    evidence: dict[str, list[str]]
+    evidence: str       # the member with the evidence of its points, or ''
     before: str
     after: str
 
 
-Loose = dict[str, Any]
+@dataclass(frozen=True)
+class Loose:
+    """What is new each time of a probe's part of a result; and its canonical text."""
+    value: dict[str, Any]
+    said: str           # in the probe's part: `facts` and what follows, up to what repeats
+    kept: str           # the members of value
+
+
 Parts = dict[str, list[tuple[Part, Loose]]]     # persona -> its probes
 
 
@@ -55,10 +62,10 @@ def canonical(value: Any) -> bytes:
     return _ENCODER.encode(value).encode()
 
 
-def split(probe: str, made: dict[str, Any]) -> tuple[bytes, Loose]:
+def split(probe: str, made: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """A key of what repeats of a probe's part of a result, and what does not repeat."""
     steady = dict(made)
-    loose: Loose = {}
+    loose: dict[str, Any] = {}
     for key in VOLATILE:
         value = steady.pop(key, {})
         if value != {}:
@@ -77,10 +84,20 @@ def part_of(probe: str, made: dict[str, Any]) -> Part:
         steady["points"] = {name: {key: value for key, value in point.items() if key != "evidence"}
                             for name, point in made["points"].items()}
     text = f'["{probe}",{{{exit_}{after}]'.encode() if not evidence else canonical([probe, steady])
-    return Part(Record(digest_of(text), probe, steady), evidence, f'"{probe}":{{{exit_}', after)
+    return Part(Record(digest_of(text), probe, steady), f'"evidence":{_ENCODER.encode(evidence)}' if evidence else "",
+                f'"{probe}":{{{exit_}', after)
 
 
-def join(steady: dict[str, Any], loose: Loose) -> dict[str, Any]:
+def loose_of(value: dict[str, Any]) -> Loose:
+    """What does not repeat of a probe's part, of which it is known that it follows the schema."""
+    facts = value.get("facts")
+    said = ",".join([f'"{name}":{_fact(facts[name])}' for name in sorted(facts)]) if facts else ""
+    kept = [f'"{key}":{value[key]}' for key in ("leftover", "ms") if key in value]
+    return Loose(value, ",".join([f'"facts":{{{said}}}', *kept, ""]),
+                 ",".join([f'"facts":{{{said}}}', *kept] if facts else kept))
+
+
+def join(steady: dict[str, Any], loose: dict[str, Any]) -> dict[str, Any]:
     """The probe's part of a result as it was before split()."""
     points = {name: dict(point) for name, point in steady["points"].items()}
     for name, evidence in loose.get("evidence", {}).items():
@@ -93,15 +110,6 @@ def _fact(value: Any) -> str:
     if isinstance(value, str):
         return encode_basestring_ascii(value)
     return str(value).lower()       # true, false, or a number
-
-
-def _probe_text(part: Part, loose: Loose) -> str:
-    """canonical() of a probe's part: `exit`, then what is new each time, then all else."""
-    facts = loose.get("facts")
-    said = ",".join([f'"{name}":{_fact(facts[name])}' for name in sorted(facts)]) if facts else ""
-    leftover = f'"leftover":{loose["leftover"]},' if "leftover" in loose else ""
-    took = f'"ms":{loose["ms"]},' if "ms" in loose else ""
-    return f'{part.before}"facts":{{{said}}},{leftover}{took}{part.after}'
 
 
 def _text(texts: dict[str, str]) -> str:
@@ -126,7 +134,14 @@ class Taken:
     def _persona(self, name: str) -> str:
         probes = sorted(self.parts[name], key=lambda each: each[0].record.probe)
         return _text({"environment": _ENCODER.encode(self.value["personas"][name]["environment"]),
-                      "probes": "{" + ",".join([_probe_text(part, loose) for part, loose in probes]) + "}"})
+                      "probes": "{" + ",".join([part.before + loose.said + part.after for part, loose in probes]) + "}"})
+
+    def rest(self, name: str) -> bytes:
+        """What is new each time of a persona, compressed."""
+        loose = {part.record.probe: "{" + ",".join(filter(None, (part.evidence, loose.kept))) + "}"
+                 for part, loose in self.parts[name] if part.evidence or loose.kept}
+        return zlib.compress(_text({"environment": _ENCODER.encode(self.value["personas"][name]["environment"]),
+                                    "loose": _text(loose)}).encode(), 6)
 
     @property
     def content_id(self) -> str:

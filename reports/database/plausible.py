@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -56,7 +56,7 @@ _FAMILIES = {"x86": _X86, "arm64": re.compile("aarch64"), "arm": re.compile("arm
 class Told:
     """What a record says, as the rules ask it."""
     status: str
-    verdicts: tuple[str, ...]       # of its points
+    counts: tuple[tuple[str, int], ...]     # its verdicts, and how many points have each
     keys: dict[str, list[str]]      # conclusive verdict -> points
     needing: list[str]              # points that work, and need what not every machine has
     counting: str                   # a point that counts with the PMU of a CPU
@@ -80,13 +80,13 @@ class Declared:
         self._told: dict[str, Told] = {}
         self._newer: dict[expect.Release, set[str]] = {}
 
-    def told(self, record: pack.Record) -> Told:
-        found = self._told.get(record.digest)
-        if found is None:
-            if len(self._told) >= KEPT:
-                self._told.clear()
-            found = self._told[record.digest] = self._tell(record)
-        return found
+    def told(self, records: Iterable[pack.Record]) -> list[tuple[str, Told]]:
+        """Each record's probe, and what it says."""
+        known = self._told
+        if len(known) >= KEPT:
+            known.clear()
+        return [(record.probe, known.get(record.digest) or known.setdefault(record.digest, self._tell(record)))
+                for record in records]
 
     def _needs(self, key: str) -> tuple[str, ...]:
         return self.asked[key].needs if key in self.asked else ()
@@ -101,7 +101,7 @@ class Declared:
         absent = {key: point["reason"] for key, point in points.items() if point["verdict"] == "absent"}
         of_hardware = record.probe.startswith("hw.")
         return Told(
-            record.content["status"], tuple(point["verdict"] for point in points.values()), keys,
+            record.content["status"], (*Counter(point["verdict"] for point in points.values()).items(),), keys,
             [key for key in yes if any(map(_is_particular, self._needs(key)))],
             next((key for key in yes if of_hardware and "pmu" in self._needs(key)), ""),
             of_hardware and any(NO_PMU in reason for reason in absent.values()),
@@ -130,8 +130,7 @@ class Case:
     @cached_property
     def told(self) -> dict[str, list[tuple[str, Told]]]:
         """persona -> its probes, and what their records say."""
-        told = self.declared.told
-        return {persona: [(part.record.probe, told(part.record)) for part, _loose in parts]
+        return {persona: self.declared.told(part.record for part, _loose in parts)
                 for persona, parts in self.taken.parts.items()}
 
 
@@ -147,7 +146,9 @@ def altered(case: Case) -> str:
 def miscounted(case: Case) -> str:
     """The summary counts the points."""
     for persona, rows in case.told.items():
-        counts = Counter(chain.from_iterable(told.verdicts for _probe, told in rows))
+        counts: dict[str, int] = {}
+        for word, count in chain.from_iterable(told.counts for _probe, told in rows):
+            counts[word] = counts.get(word, 0) + count
         if {word: count for word, count in case.result["summary"].get(persona, {}).items() if count} != counts:
             return f"the summary of {persona} does not count its points"
     return ""
@@ -155,7 +156,7 @@ def miscounted(case: Case) -> str:
 
 def empty(case: Case) -> str:
     """A run asks something."""
-    asked = any(told.verdicts for rows in case.told.values() for _probe, told in rows)
+    asked = any(told.counts for rows in case.told.values() for _probe, told in rows)
     return "" if asked else "it answers no point"
 
 

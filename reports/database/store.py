@@ -124,7 +124,7 @@ class Store:
     def _prepare(self, found: source.Found) -> Ready | Outcome:
         """Read a result and look whether it can be."""
         try:
-            taken = self.checker.require(self._load(found), found.name)
+            taken = self._taken(found)
             declared = self._declared(found, taken.value)
             why = plausible.problem(taken, self._by_key(declared))
         except Failed:
@@ -135,11 +135,12 @@ class Store:
             return Outcome(found.name, REJECTED, text.clean(why, 300))
         return _ready(found, taken)
 
-    def _load(self, found: source.Found) -> Any:
+    def _taken(self, found: source.Found) -> pack.Taken:
         file = _file(found)
         if found.folder and not file.is_file():
-            return results.build(found.path, self.expected)
-        return text.load_json(file)
+            return self.checker.require(results.build(found.path, self.expected), found.name)
+        said = text.load_source(file)
+        return self.checker.of_text(said) or self.checker.require(text.parse_json(said, file), found.name)
 
     def _declared(self, found: source.Found, value: dict[str, Any]) -> Catalogue:
         """The declarations of the result: its own, those of its digest, or those of the tree."""
@@ -220,22 +221,23 @@ class Store:
         new = self.numbers.get(connection, tables.RECORD, "digest", (
             {"digest": record.digest, "probe": record.probe, "rest": _rest(record)} for record in records.values()))
         fresh = [records[digest] for digest in new]
-        points = {f"{record.probe}.{name}" for record in fresh for name in record.content["points"]}
+        points = {f"{probe}.{name}" for probe, names in _named(fresh).items() for name in names}
         self.numbers.get(connection, tables.POINT, "key", ({"key": key} for key in sorted(points)))
-        reasons = {said: pack.digest_of(said.encode()) for record in fresh for said in _reasons(record)}
+        said = {point["reason"] for record in fresh for point in record.content["points"].values() if "reason" in point}
+        reasons = {each: pack.digest_of(each.encode()) for each in said}
         self.numbers.get(connection, tables.REASON, "digest", (
-            {"digest": digest, "text": said} for said, digest in reasons.items()))
-        answers = [row for record in fresh for row in self._answers(record, reasons)]
+            {"digest": digest, "text": each} for each, digest in reasons.items()))
+        numbers = {each: self.numbers.known(tables.REASON)[digest] for each, digest in reasons.items()}
+        answers = [row for record in fresh for row in self._answers(record, numbers)]
         if answers:
             connect.insert(connection, tables.ANSWER, ("record", "point", "verdict", "reason", "undeclared"), answers)
 
-    def _answers(self, record: pack.Record, reasons: dict[str, str]) -> Iterator[tuple[Any, ...]]:
+    def _answers(self, record: pack.Record, reasons: dict[str, int]) -> list[tuple[Any, ...]]:
         number = self.numbers.known(tables.RECORD)[record.digest]
-        points, known = self.numbers.known(tables.POINT), self.numbers.known(tables.REASON)
-        for name, point in record.content["points"].items():
-            reason = point.get("reason")
-            yield (number, points[f"{record.probe}.{name}"], point["verdict"],
-                   None if reason is None else known[reasons[reason]], int("undeclared" in point))
+        known, begin = self.numbers.known(tables.POINT), record.probe + "."
+        return [(number, known[begin + name], point["verdict"],
+                 reasons[point["reason"]] if "reason" in point else None, int("undeclared" in point))
+                for name, point in record.content["points"].items()]
 
     def _runs(self, connection: Connection, ready: Iterable[Ready]) -> None:
         records = self.numbers.known(tables.RECORD)
@@ -265,12 +267,9 @@ def _some(rest: Iterator[Ready | Outcome]) -> list[Ready | Outcome]:
 
 
 def _run(found: source.Found, taken: pack.Taken, persona: str) -> Run:
-    parts = taken.parts[persona]
-    rest = {"environment": taken.value["personas"][persona]["environment"],
-            "loose": {part.record.probe: loose for part, loose in parts if loose}}
-    records = [part.record for part, _loose in parts]
+    records = [part.record for part, _loose in taken.parts[persona]]
     said = source.transcripts(found.folder, persona, [record.probe for record in records])
-    return Run(records, pack.pack(rest), pack.pack(said) if said else None)
+    return Run(records, taken.rest(persona), pack.pack(said) if said else None)
 
 
 def _ready(found: source.Found, taken: pack.Taken) -> Ready:
@@ -288,8 +287,12 @@ def _one(value: str | list[str]) -> str:
     return text.clean(value if isinstance(value, str) else value[0], 80)
 
 
-def _reasons(record: pack.Record) -> Iterator[str]:
-    return (point["reason"] for point in record.content["points"].values() if "reason" in point)
+def _named(records: Iterable[pack.Record]) -> dict[str, set[str]]:
+    """Probe -> the names of its points."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        found.setdefault(record.probe, set()).update(record.content["points"])
+    return found
 
 
 def _rest(record: pack.Record) -> str:
