@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Bundles front/ into out/: one script, one style sheet, and fonts, which no text waits for.
+// Bundles front/ into out/: one script and one style sheet for all pages, those of plots, and fonts, which no text waits for.
 import { build } from "esbuild";
 
 await build({
-  entryPoints: { site: "front/main.js", style: "front/main.css" },
+  entryPoints: { site: "front/main.js", style: "front/main.css", plots: "front/plots.js", uplot: "uplot/dist/uPlot.min.css" },
   bundle: true,
   minify: true,
   format: "iife",

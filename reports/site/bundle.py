@@ -15,7 +15,7 @@ from reports import text
 HERE = Path(__file__).parent
 WORK = Path("build/site")
 PATIENCE = 600
-OUT = ("site.js", "style.css")
+OUT = ("site.js", "style.css", "plots.js", "uplot.css")
 ASKED = ("package.json", "package-lock.json", ".npmrc", "bundle.mjs")
 
 

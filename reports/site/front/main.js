@@ -4,10 +4,10 @@ import { area } from "./area.js";
 import { compare } from "./compare.js";
 import { explore } from "./explore.js";
 import { address, personas, theme } from "./frame.js";
-import { plots } from "./plots.js";
 import { search } from "./search.js";
 
-const pages = { search, explore, compare, plots, area };
+// Plots are drawn by a package of their own, which no other page loads.
+const pages = { search, explore, compare, area, plots: (data) => window.PERFMODES_PLOTS?.(data) };
 const page = document.body.dataset.page;
 
 theme();

@@ -7,7 +7,7 @@ import { older, persona } from "./frame.js";
 const COLOURS = ["#2a7597", "#bf3f0a", "#6b3a8c", "#8a6a00", "#c05a9a", "#5b6670"];
 const LEAST = 1000;     // points that a column must have, to be of the whole suite
 
-export function plots(data) {
+function plots(data) {
   const box = document.getElementById("share");
   const who = persona(data);
   const whole = data.spots.filter((spot) => spot.personas[who]?.[0] >= LEAST).map((spot) => ({ spot, yes: spot.personas[who][1] }));
@@ -34,3 +34,5 @@ export function plots(data) {
   }, [releases.map((_name, at) => at), ...arches.map(line)], box);
   addEventListener("resize", () => plot.setSize({ width: Math.min(box.clientWidth, 900), height: 320 }));
 }
+
+window.PERFMODES_PLOTS = plots;

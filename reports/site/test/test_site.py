@@ -82,7 +82,7 @@ def test_nothing_of_a_result_runs_or_loads(built: Path) -> None:
         assert not found.handlers, path
         pictures = re.findall(r'<img class="embed" src="(\.\./embed/[a-z0-9_]+\.svg)"', path.read_text(encoding="utf-8"))
         assert len(pictures) == (path.parent.name == "feature") and all((path.parent / name).is_file() for name in pictures)
-        assert {name.rpartition("/")[2] for name in found.loaded if name not in pictures} <= {"data:,", ",", "embed.css", "feed.xml", "style.css", "data.js", "devices.js", "points.js", "wanted.js",
+        assert {name.rpartition("/")[2] for name in found.loaded if name not in pictures} <= {"data:,", ",", "embed.css", "feed.xml", "style.css", "data.js", "devices.js", "points.js", "wanted.js", *(("plots.js", "uplot.css") if path.name == "plots.html" else ()),
                                                                      "site.js"}, path
         text = path.read_text(encoding="utf-8")
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text), path
