@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -263,7 +264,9 @@ def _file(found: source.Found) -> Path:
 
 def _some(rest: Iterator[Ready | Outcome]) -> list[Ready | Outcome]:
     with text.uncollected():
-        return list(islice(rest, TOGETHER))
+        some = list(islice(rest, TOGETHER))
+        gc.freeze()     # what was learnt of them has no cycles, and is a million objects to look at each time
+    return some
 
 
 def _run(found: source.Found, taken: pack.Taken, persona: str) -> Run:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import io
 import lzma
@@ -95,6 +96,15 @@ def test_what_repeats_is_looked_at_once(database: Database, monkeypatch: pytest.
     assert [each.what for each in outcomes] == [store.ADDED] * len(outcomes)
     assert [each.name for each in outcomes] == [f"{number}.result.json" for number in range(1, len(outcomes) + 1)]
     assert {name: seen.count(name) for name in seen} == {"part_of": len(POINTS), "_tell": len(POINTS), "writing": 2}
+
+
+def test_what_was_learnt_is_not_collected_again(database: Database) -> None:
+    """The collector of cycles would look at all of it after each transaction, and find none."""
+    gc.unfreeze()
+    database.add(make())
+    known = [*database.store.checker.parts.values()]
+    assert gc.get_freeze_count() > 0 and known
+    assert not {id(part.record.content) for part in known} & {id(each) for each in gc.get_objects()}
 
 
 def test_one_that_fails_takes_no_other_with_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
