@@ -265,7 +265,8 @@ def _file(found: source.Found) -> Path:
 def _some(rest: Iterator[Ready | Outcome]) -> list[Ready | Outcome]:
     with text.uncollected():
         some = list(islice(rest, TOGETHER))
-        gc.freeze()     # what was learnt of them has no cycles, and is a million objects to look at each time
+        gc.collect()
+        gc.freeze()     # what was learnt of them is a million objects, which need no second look
     return some
 
 

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tarfile
 import tracemalloc
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,22 @@ def test_what_was_learnt_is_not_collected_again(database: Database) -> None:
     known = [*database.store.checker.parts.values()]
     assert gc.get_freeze_count() > 0 and known
     assert not {id(part.record.content) for part in known} & {id(each) for each in gc.get_objects()}
+
+
+def test_what_goes_in_circles_is_not_kept(database: Database) -> None:
+    """What is frozen is never collected again."""
+    class Circle:
+        def __init__(self) -> None:
+            self.self = self
+
+    def found() -> Iterator[source.Found]:
+        for result in (make(), make(release="6.1.2")):
+            made.append(weakref.ref(Circle()))
+            yield source.Found(database.write(result), "a result")
+    made: list[weakref.ref[Circle]] = []
+    assert len(list(database.store.add_found(found()))) == len(made) == 2
+    gc.collect()
+    assert [each() for each in made] == [None, None]
 
 
 def test_one_that_fails_takes_no_other_with_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
