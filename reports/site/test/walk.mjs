@@ -2,7 +2,7 @@
 // Walks through a site in a real browser: node walk.mjs SITE SCREENSHOTS. Prints a line of JSON for each
 // step, {"name", "ok", "why"}; exits with 1 when one failed. Sites are opened from disk and, with a
 // third argument, from a server on that port of the loopback.
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { chromium } from "playwright-core";
@@ -277,7 +277,9 @@ await step("dark by hand", "index.html", async (page, expect) => {
   expect((await page.getAttribute("html", "data-theme")) === "dark", "it is forgotten");
 });
 
-for (const where of ["index.html", "programs.html", "defects.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html", `kernel/${spot.id}.html`, "plots.html"]) {
+const systems = existsSync(path.join(folder, "system")) ? files("system").slice(0, 2).map((each) => `system/${each}`) : [];
+for (const where of ["index.html", "programs.html", "defects.html", "areas.html", "feature/page_faults.html", `area/${area}.html`, `point/${data.points[0][7]}`, "explore.html", "compare.html",
+  `kernel/${spot.id}.html`, "kernels.html", "devices.html", `device/${files("device")[0]}`, `result/${files("result")[0]}`, "plots.html", "about.html", ...systems]) {
   await step(`phone ${where}`, where, async (page, expect) => {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(over <= 0, `the page is ${over} pixels too wide`);
