@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ UNANSWERED = Path("reports/data/unanswered.toml")
 QUESTIONS = "catalogue"     # beside the sheets: the text of the catalogue
 SUFFIX = ".txt"
 SUITE = Path(__file__).resolve().parent.parent / "suites" / "default.txt"   # says as whom each row is asked
+HEAD = 100                  # lines of a sheet, among them what it is of
 LISTED = 5                  # keys of a finding
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -40,6 +42,16 @@ def load(name: str, folder: Path = FOLDER, whole: bool = True) -> Sheet:
     if name not in names(folder):
         raise Unusable(f"no answers of {text.clean(name, 80)} ship{speak.near(name, names(folder))}")
     return sheet_read.read(folder / f"{name}{SUFFIX}", whole)
+
+
+def release(name: str, folder: Path = FOLDER) -> str:
+    """The release of a row's kernel, or '' where the row does not ship."""
+    try:
+        with open(folder / f"{name}{SUFFIX}", encoding="utf-8") as sheet_:
+            found = (line for line in islice(sheet_, HEAD) if line.startswith("identity release="))
+            return next(found, "").partition("=")[2].strip()
+    except OSError:
+        return ""
 
 
 def load_all(folder: Path = FOLDER) -> dict[str, Sheet]:

@@ -222,8 +222,9 @@ def _named(name: str, whole: bool = True) -> Sheet:
     if name not in answers.names():
         if reason := answers.unanswered().get(name, ""):
             raise Unusable(f"{name}: not known, its answers do not ship: {reason}")
-        near = speak.near(name, [*answers.names(), *systems.read()]) or f"; systems: {' '.join(systems.read())}"
-        raise Unusable(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 300))
+        near = speak.near(name, [*systems.read()]) or speak.near(name, [*answers.names(), *systems.known()]) or \
+            f"; systems: {' '.join(systems.read())}; any other by its kernel, as uname -r tells: 6.8.0-45-generic"
+        raise Unusable(text.clean(f"{name}: no such file, and no answers of that name ship{near}", 400))
     return answers.load(name, whole=whole)
 
 

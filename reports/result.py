@@ -94,7 +94,7 @@ def open_directory(path: Path) -> Directory:
     try:
         env = environment.read(path / "env", "env")
     except OSError as error:
-        raise Unusable(text.clean(f"{path}: no usable env file: {error.strerror or error}",
+        raise Unusable(text.clean(f"{path}: no result is there: no usable env file: {error.strerror or error}",
                                   300)) from error
     if env.first("format") not in ("", "1"):
         raise Unusable(f"{path.name}: format {env.first('format')[:20]} of a later version")

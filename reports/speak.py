@@ -13,6 +13,7 @@ from reports import NAME, text
 from reports.text import Unusable
 
 LIMIT = 3000    # of a line
+BEGUN, MEANT = 3, 6     # letters that may begin a word, and how many such words are named
 
 
 class Misused(Unusable):
@@ -25,9 +26,13 @@ def error(line: str) -> None:
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """'; did you mean ...?' where one of the known words is close, or nothing."""
-    close = difflib.get_close_matches(word[:100], list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    """'; did you mean ...?' with those of the known words that the word begins, or else the closest; or nothing."""
+    listed, typed = list(dict.fromkeys(known)), word[:100].lower()
+    begun = [each for each in listed if len(typed) >= BEGUN and each.lower().startswith(typed)]
+    by_lower = {each.lower(): each for each in listed}
+    close = begun if 0 < len(begun) <= MEANT else \
+        [by_lower[each] for each in difflib.get_close_matches(typed, by_lower, 1)]
+    return f"; did you mean {' or '.join(filter(None, [', '.join(close[:-1]), close[-1]]))}?" if close else ""
 
 
 def among(what: str, word: str, known: Iterable[str]) -> str:
@@ -43,6 +48,16 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             what = str(action.metavar or action.dest).lower()
             raise argparse.ArgumentError(None, among(what, str(value), map(str, action.choices)))
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Where options are refused, with what was probably meant: by the verb that does not have them."""
+        found, strange = super().parse_known_args(args, namespace)
+        if strange:
+            word = strange[0].partition("=")[0]
+            known = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
+            what = f"no option '{word}'{near(word, known)}" if word.startswith("-") else f"not expected: '{strange[0]}'"
+            self.error(what)
+        return found, strange
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

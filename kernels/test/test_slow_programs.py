@@ -16,6 +16,7 @@ TREE = Path(__file__).resolve().parents[2]
 # Debian's own kernels and those between them; PROGRAM_ROWS="amd64-6.1 ..." asks others.
 ROWS = os.environ.get("PROGRAM_ROWS", "amd64-5.10 amd64-6.1 amd64-6.12 amd64-6.12-rt amd64-6.16 amd64-6.18 amd64-7.0 "
                       "amd64-7.2 amd64-newest-rt amd64-newest").split()
+PERSONAS = ("root", "perfmon", "user")
 pytestmark = pytest.mark.slow
 Met = dict[tuple[str, str, str], tuple[str, str]]     # program, persona, need -> answer, what stands in
 
@@ -39,11 +40,11 @@ def told(where: str, persona: str) -> Met:
 def test_fresh_and_shipped(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(TREE)
     words = [word for probe in probes() for word in ("--probe", probe)]
-    command: list[Any] = ["./run.sh", "kernels", row, *words, "--no-disturb", "--persona", "root,user", "--out", tmp_path / "out"]
+    command: list[Any] = ["./run.sh", "kernels", row, *words, "--no-disturb", "--persona", ",".join(PERSONAS), "--out", tmp_path / "out"]
     done = subprocess.run(command, cwd=TREE, stdin=subprocess.DEVNULL, timeout=1800, check=False)
     assert done.returncode in (0, 1)        # 1: something unexpected, which may be no program's need
     differ = {}
-    for persona in ("root", "user"):
+    for persona in PERSONAS:
         fresh, shipped = told(str(tmp_path / "out" / row), persona), told(row, persona)
         assert len(fresh) > 50 and fresh.keys() == shipped.keys()
         differ |= {key: (fresh[key], shipped[key]) for key in fresh if fresh[key] != shipped[key]}

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from conftest import TREE, MakeRun
 
-from reports import verbs
+from reports import speak, verbs
 
 
 @pytest.mark.parametrize("words, said", [
     (["tabel", "x"], "no verb 'tabel'; there are: result validate"), (["tabel", "x"], "; did you mean table?"),
     (["nothing-like-it"], "uapi site db\n"), (["export", "cvs", "x"], "; did you mean csv?"),
+    (["show", "--al", "--widht", "3", "x"], "reports show: no option '--widht'; did you mean --width?"),
+    (["show", "x", "y"], "reports show: not expected: 'y'"),
     (["db", "lst"], "no query 'lst'; there are: add "), (["db", "lst"], "; did you mean list?")])
 def test_a_misspelt_choice_is_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
@@ -38,6 +40,14 @@ def test_a_misspelt_name_is_named(words: list[str], said: str, make_run: MakeRun
     assert verbs.main([run if word == "+" else word for word in words]) == 3
     told = capsys.readouterr().err
     assert told.startswith("reports: ") and said in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize("word, meant", [
+    ("ubuntu", "; did you mean ubuntu-22.04 or ubuntu-24.04?"), ("PERF", "; did you mean perf-record, perf-stat or perf-trace?"),
+    ("ROOT", "; did you mean root?"), ("perfeto", "; did you mean perfetto?"), ("pe", ""), ("nothing", "")])
+def test_what_a_word_begins_is_named_first(word: str, meant: str) -> None:
+    assert speak.near(word, ["ubuntu-22.04", "ubuntu-24.04", "perfetto", "perf-record", "perf-stat", "perf-trace", "root"]
+                      if word != "PERF" else ["perf-record", "perf-stat", "perf-trace", "root"]) == meant
 
 
 @pytest.mark.parametrize("typed, usage, prefix", [("", "usage: reports VERB", "reports: "), (
