@@ -115,7 +115,7 @@ built() {	# NAME: of the tree or of a bundle, in $program; in a tree of somebody
 }
 
 doctor() {	# --as: what a program could do on another machine, by its profile or result
-	case " $* " in *" --as "*) python reports check --for lib/doctor/wishes.toml "$@"; exit ;; esac
+	case " $* " in *" --as "* | *" --as="*) python reports doctor "$@"; exit ;; esac
 	built doctor && exec "$program" "$@"
 }
 

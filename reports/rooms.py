@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reports import plain
+from reports import COMMAND, plain
 from reports.text import Unusable
 
 DATABASE = os.environ.get("PERFMODES_DATABASE", "results/results.db")
 # What only these verbs need: the module, and the package that has it.
 PACKAGES = {"sqlalchemy": "python3-sqlalchemy", "psycopg2": "python3-psycopg2"}
+
+PLACES = "row that ships, system (debian-12, android-13:arm64, wsl2...), kernel (6.8.0-45-generic), result, or profile"
 
 Work = Callable[[argparse.Namespace], int]
 
@@ -58,6 +60,11 @@ def _history(args: argparse.Namespace) -> int:
     return command.history(args)
 
 
+def _wishes(args: argparse.Namespace) -> int:
+    from reports.export import command
+    return command.wishes(args)
+
+
 def _features(args: argparse.Namespace) -> int:
     from reports.export import command
     return command.features_differ(args)
@@ -79,7 +86,7 @@ def _site(args: argparse.Namespace) -> int:
 
 
 WORKS: dict[str, Work] = {"db": _lazy(_db), "site": _lazy(_site), "export": _export, "merge": _merge,
-                          "check": _check, "features": _features, "history": _history, "programs": _programs,
+                          "check": _check, "doctor": _wishes, "features": _features, "history": _history, "programs": _programs,
                           "uapi": _uapi}
 FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header", "badge", "features")
 
@@ -124,6 +131,7 @@ def arguments(verb: Any) -> None:
     made = verb("history", "the versions of a merged profile, and what changed in each")
     made.add_argument("profile", type=Path, help="profile that `merge --update` made")
     _check_arguments(verb)
+    _doctor_arguments(verb)
     made = verb("programs", "which recorded programs work on which kernels, as Markdown")
     made.add_argument("where", type=Path, nargs="*", metavar="WHERE", help="as for `profile check` (default: each row that ships)")
     made.add_argument("--persona", default="user", help="as whom, several with commas (default: user)")
@@ -157,16 +165,38 @@ def _check_arguments(verb: Any) -> None:
     made.add_argument("requirements", type=Path, nargs="?", metavar="NEEDS",
                       help="TOML, reports/requirements.py has an example; or recordings of explain --record, several "
                       "before WHERE; not with --for")
-    made.add_argument("profile", type=Path, nargs="*", metavar="WHERE",
-                      help="row that ships, system (debian-12, android-13:arm64, wsl2...), result, or profile")
-    made.add_argument("--as", dest="places", type=Path, action="append", default=[], metavar="WHERE",
+    made.add_argument("profile", type=Path, nargs="*", metavar="WHERE", help=PLACES)
+    made.add_argument("--as", dest="places", type=_place, action="append", default=[], metavar="WHERE",
                       help="the same, as an option")
+    _whom_and_where(made, "2 where that was asked")
+
+
+def _place(value: str) -> Path:
+    if not value:       # which would be this folder
+        raise argparse.ArgumentTypeError("which machine? An empty name is none")
+    return Path(value)
+
+
+def _whom_and_where(made: argparse.ArgumentParser, level: str) -> None:
     made.add_argument("--for", dest="program", default="", metavar="PROGRAM",
                       help="what a program needs: perf-record, rr, bpftrace... (reports/data/programs), or a file's path")
     made.add_argument("--persona", default="", help="as whom; else as the requirements say, or as user")
-    made.add_argument("--level", default="", metavar="N",
-                      help="perf_event_paranoid, -1 to 4; else 2 where that was asked")
+    made.add_argument("--level", default="", metavar="N", help=f"perf_event_paranoid, -1 to 4; else {level}")
     made.add_argument("--json", action="store_true", help="for machines")
+
+
+def _doctor_arguments(verb: Any) -> None:
+    """Of `./run.sh doctor --as WHERE`, whose verb this is."""
+    made = verb("doctor", "what the doctor would say on another machine, by its answers")
+    made.prog = COMMAND if COMMAND.endswith(" doctor") else made.prog
+    made.epilog = ("Exit: 0 that was told; with --check 0 all works as asked, 1 some in another way only, 4 some not at all, "
+                   "5 some that nobody asked there; with --for as `report check`. 2 a wish, persona or level that nobody "
+                   "knows; 3 a row or file that is not there or cannot be used.")
+    made.add_argument("wish", nargs="*", metavar="WISH", help="else all of them: ./run.sh doctor --list")
+    made.add_argument("--as", dest="places", type=_place, action="append", required=True, metavar="WHERE", help=PLACES)
+    made.add_argument("--list", action="store_true", help="the wishes there are, and nothing else")
+    made.add_argument("--check", action="store_true", help="exit by the answer")
+    _whom_and_where(made, "what the system starts with, or 2")
 
 
 def _database(verb: Any) -> None:

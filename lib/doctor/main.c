@@ -21,7 +21,9 @@ static const char usage[] =
 	"  --json      for programs     --pid PID   the process to watch (default: its own)\n"
 	"  --list      the wishes there are\n"
 	"  --check     exit 0 if all work as asked, 1 if some do in another way only,\n"
-	"              4 if some do not work at all\n";
+	"              4 if some do not work at all\n"
+	"In the source tree ./run.sh doctor --as debian-12 tells what it would say there\n"
+	"(--as x --help).\n";
 
 static bool checks;
 
@@ -33,7 +35,10 @@ static bool all_known(char **names)
 		while (i < doctor_wish_count && strcmp(doctor_wishes[i].name, *names) != 0)
 			i++;
 		if (i == doctor_wish_count) {
-			fprintf(stderr, "perfmodes-doctor: no wish called '%s' (--list)\n", *names);
+			fprintf(stderr, "perfmodes-doctor: no wish '%s'; there are:", *names);
+			for (i = 0; i < doctor_wish_count; i++)
+				fprintf(stderr, " %s", doctor_wishes[i].name);
+			fprintf(stderr, "\n");
 			return false;
 		}
 	}
@@ -45,6 +50,23 @@ static int list(void)
 	for (size_t i = 0; i < doctor_wish_count; i++)
 		printf("%-18s %s\n", doctor_wishes[i].name, doctor_wishes[i].title);
 	return 0;
+}
+
+/* Of another machine ./run.sh doctor asks the reports, as soon as it is told which. */
+static int misused(int option, const char *word)
+{
+	static const char *const elsewhere[] = { "--as", "--level", "--persona", "--for" };
+
+	if (option == ':')
+		fprintf(stderr, "perfmodes-doctor: %s needs a value", word);
+	else
+		fprintf(stderr, "perfmodes-doctor: no option '%s'", word);
+	for (size_t i = 0; option != ':' && i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (strcmp(word, elsewhere[i]) == 0)
+			fprintf(stderr, " without --as WHERE, for which ./run.sh doctor tells what "
+				"it would say on another machine");
+	fprintf(stderr, "\n%s", usage);
+	return 2;
 }
 
 static pid_t pid_argument(const char *text)
@@ -118,14 +140,15 @@ int main(int argc, char **argv)
 	tell_fn *tell = tell_text;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1)
 		switch (option) {
 		case 'j': tell = tell_json; break;
 		case 'p': doctor_target = pid_argument(optarg); break;
 		case 'l': return list();
 		case 'c': checks = true; break;
 		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default: return misused(option, argv[optind > 1 ? optind - 1 : 1]);
 		}
 	if (!all_known(argv + optind))
 		return 2;

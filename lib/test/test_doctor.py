@@ -426,6 +426,15 @@ def test_usage(doctor: Path, arguments: list[str]) -> None:
     assert done.returncode == 2 and done.stderr and not done.stdout
 
 
+@pytest.mark.parametrize("word, said", [
+    ("--level", "no option '--level' without --as WHERE, for which ./run.sh doctor"), ("--pid", "--pid needs a value\n"),
+    ("--chek", "no option '--chek'\n"), ("sytem", "no wish 'sytem'; there are: own-time own-instructions ")])
+def test_a_wrong_word_is_named(doctor: Path, word: str, said: str) -> None:
+    """Under the program's name, and with what there is."""
+    done = subprocess.run([str(doctor), word], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr.startswith(f"perfmodes-doctor: {said}") and done.returncode == 2
+
+
 def test_run_sh_has_the_verb(doctor: Path, tmp_path: Path) -> None:
     """As it lies on a device: run.sh beside bin/."""
     shutil.copy(TREE / "run.sh", tmp_path)

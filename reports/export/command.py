@@ -23,6 +23,9 @@ from reports.text import Unusable
 
 OK, BAD, NOT_KNOWN = 0, 1, 4
 STATUS = dict.fromkeys(plain.WORDS, BAD) | {plain.YES: OK, plain.UNKNOWN: NOT_KNOWN}
+# Of `doctor --check`, here as there: in another way, not at all; and what nobody asked on another machine.
+WISHES = Path("lib/doctor/wishes.toml")
+WISH_STATUS, NOBODY_ASKED = dict.fromkeys(plain.WORDS, 4) | {plain.YES: OK, plain.INSTEAD: 1}, 5
 Write = Callable[[Sequence[Result], Options], str]
 
 FORMATS: dict[str, Write] = {
@@ -112,7 +115,7 @@ def history(args: argparse.Namespace) -> int:
 def _level(asked_for: str, usual: str, source: Source, persona: str) -> tuple[str, str]:
     """The level to answer at, and what is to be said of it."""
     level = source.level(asked_for or usual)
-    if usual and not asked_for and not source.tells(persona, usual):
+    if usual and not asked_for and persona in source.personas and not source.tells(persona, usual):
         return source.level(), f"nobody asked this row at {asked.at(usual)}; what follows holds at {source.level()}"
     there = source.at_once(persona, level)
     if there and persona in source.personas:
@@ -123,7 +126,7 @@ def _level(asked_for: str, usual: str, source: Source, persona: str) -> tuple[st
 def _as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
     return [{"what": each.need.what, "answer": each.answer.word, "met": each.met, "optional": each.need.optional,
              "missing": list(each.missing), "instead": "" if each.met else each.instead, "told": each.word,
-             "used": each.used} for each in found]
+             "used": each.used, "known": plain.is_told(each.answer) or each.word == plain.INSTEAD} for each in found]
 
 
 def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Iterator[dict[str, Any]]:
@@ -152,7 +155,7 @@ def _chosen(wanted: Requirements, places: list[Path]) -> tuple[Requirements, lis
     """Of needs with names those that are named among the places; all where none is. Raises Misused."""
     names = [need.name for need in wanted.needs if need.name]
     for word in (str(path) for path in places if str(path) not in names and not path.exists()):
-        if (near := speak.near(word, names)) and word not in answers.names() and systems.find(word) is None:
+        if (near := speak.near(word, names)) and not _is_place(word):
             raise speak.Misused(f"no wish '{text.clean(word, 80)}'{near}")
     named = {str(path) for path in places} & {*names}
     kept = tuple(need for need in wanted.needs if not named or need.name in named)
@@ -171,6 +174,9 @@ def _wanted(args: argparse.Namespace) -> tuple[list[Requirements], list[Path]]:
         wanted = [recordings.read(path) for path in places if recordings.is_one(path)]
         places = [path for path in places if not recordings.is_one(path)]
     else:
+        if not places[0].exists() and _is_place(str(places[0])):
+            raise speak.Misused(f"{places[0]} is where; what for? Name a file of needs before it, or --for "
+                                f"{' '.join(requirements.programs())}")
         wanted = [requirements.read(places.pop(0))]
     places += args.places
     if not places:
@@ -186,7 +192,33 @@ def _told(args: argparse.Namespace, wanted: Requirements, places: Sequence[Path]
         yield from _answered(args, wanted, path)
 
 
-def check(args: argparse.Namespace) -> int:
+def _is_place(word: str) -> bool:
+    return Path(word).exists() or word in answers.names() or systems.find(word) is not None
+
+
+def wishes(args: argparse.Namespace) -> int:
+    """What the doctor would say on other machines, or what a program needs there."""
+    named = [need for need in requirements.read(WISHES).needs if need.name]
+    if args.list:
+        for need in named:
+            print(f"{need.name:18} {need.what}")
+        return OK
+    args.requirements, args.profile, check_it = None, [Path(word) for word in args.wish], args.check
+    if args.program:
+        return check(args)
+    for word in args.wish:
+        if word not in [need.name for need in named] and not _is_place(word):
+            program = f"; --for {word} tells what that needs" if word in requirements.programs() else ""
+            raise speak.Misused(f"{speak.among('wish', word, [need.name for need in named])}{program}")
+    args.program = str(WISHES)
+    told: list[dict[str, Any]] = []
+    check(args, told)
+    worst = max((WISH_STATUS[need["told"]] if need["known"] else NOBODY_ASKED for each in told for need in each["needs"]),
+                default=OK)
+    return worst if check_it else OK
+
+
+def check(args: argparse.Namespace, ret: list[dict[str, Any]] | None = None) -> int:
     """Hold requirements against rows that ship, systems, results or profiles; the exit status tells what became
     of all that is required."""
     wanted, places = _wanted(args)
@@ -195,6 +227,8 @@ def check(args: argparse.Namespace) -> int:
     told = [each for one in wanted for each in _told(args, one, places)]
     if args.json:
         sys.stdout.write(text.dump_json(told))
+    if ret is not None:
+        ret += told
     return min((STATUS[each["answer"]] for each in told if STATUS[each["answer"]] != OK), default=OK)
 
 
