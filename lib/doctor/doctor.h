@@ -7,7 +7,7 @@
 
 #include "../policy/diagnosis/refusal.h"
 
-#define ATTEMPTS 4
+#define ATTEMPTS 5
 #define HOW_SIZE 4096		/* a reason (plan.h) for each strategy that was passed over */
 
 struct attempt {
@@ -19,6 +19,7 @@ struct attempt {
 	int (*go)(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
 	struct pm_event_spec spec;
 	unsigned int allow;		/* enum pm_allow */
+	bool fewer;			/* no more a second than the kernel takes now */
 	bool kernel;			/* for attempts without a spec */
 	bool sums;			/* of /proc and the like: no call of perf */
 	/* Where it was refused: the gate behind, which would be next. False: there is none. */

@@ -92,6 +92,18 @@ static int take_diag(const struct pm_diag *diag, int err, const char *call, stru
 	return err;
 }
 
+/* What the kernel takes may be less than what is wished; the plan asks for that much then. */
+static uint64_t rate_of(const struct attempt *attempt)
+{
+	const uint64_t wished = attempt->spec.frequency;
+	int64_t most;
+
+	if (!attempt->fewer ||
+	    pm_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) < 0 || most <= 0)
+		return wished;
+	return (uint64_t)most < wished ? (uint64_t)most : wished;
+}
+
 /* Opens the bare event, because the kernel's answer to it is the most exact one. */
 static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 {
@@ -100,7 +112,7 @@ static int try_event(const struct attempt *attempt, struct pm_refusal *refusal)
 	const struct perf_event_attr attr = {
 		.type = spec->type, .config = spec->config, .disabled = 1,
 		.freq = spec->frequency != 0, .exclude_kernel = user_only, .exclude_hv = user_only,
-		.sample_period = spec->frequency ? spec->frequency : spec->period,
+		.sample_period = spec->frequency ? rate_of(attempt) : spec->period,
 	};
 	char name[64];
 	int fd;

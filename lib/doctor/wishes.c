@@ -16,6 +16,8 @@ const struct wish doctor_wishes[] = {
 	{ "own-time", "sample my threads by CPU time", {
 		{ .what = "cpu-clock samples", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000) },
+		{ .what = "fewer samples a second", .go = go_session,
+		  SPEC(CPU_CLOCK, .frequency = 1000), .fewer = true },
 		{ .what = "samples of user mode", .go = go_session,
 		  SPEC(CPU_CLOCK, .frequency = 1000), .allow = PM_ALLOW_USER_ONLY },
 		{ .what = "samples in another way", .go = go_session,

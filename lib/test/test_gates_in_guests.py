@@ -31,9 +31,32 @@ said() {	# what the doctor says now, under a label, as a persona
 %s
 exec "$here/run-it.sh" "$@"
 """
-RATE = """said before user
-echo 20 >/proc/sys/kernel/perf_event_max_sample_rate
+# The doctor's own command is done, and the line that it gives is read as at the next boot, by systemd's program.
+RATE = r"""rate=/proc/sys/kernel/perf_event_max_sample_rate
+said before root
+echo 20 >$rate
+said lowered root
+sed -n 's/.*\(sysctl -w kernel.perf_event_max_sample_rate=[0-9]*\) .*/\1/p' /tmp/told | sh >/dev/null
+said raised root
+"""
+LEVEL = r"""level=/proc/sys/kernel/perf_event_paranoid
+cp -R "$here/root" /tmp/root
+mkdir -p /tmp/root/proc /tmp/root/etc/sysctl.d
+mount -t proc proc /tmp/root/proc
+booted() {	# the level that the kernel starts with, and the files that are read at a boot
+	echo 2 >$level
+	chroot /tmp/root /lib/systemd/systemd-sysctl
+}
+advised() { grep -A 8 '"wish": "own-switches"' /tmp/advice | sed -n "s/.*$1.*/\1/p" | head -n 1; }
+said before user
+cp /tmp/told /tmp/advice
+advised '\(sysctl -w [a-z_.]*=[-0-9]*\) until the next boot' | sh >/dev/null
 said lowered user
+booted
+said forgotten user
+advised 'and the line \([a-z_.]*=[-0-9]*\) in \/etc\/sysctl.d\/' >/tmp/root/etc/sysctl.d/perf.conf
+booted
+said kept user
 """
 SELINUX = """mount -t selinuxfs none /sys/fs/selinux || echo '@no SELinux'
 said before root
@@ -163,12 +186,41 @@ def test_a_security_module(row: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_rate_that_was_lowered_for_all(row: str, tmp_path: Path) -> None:
-    """What samples by frequency gets what is left, or is told the limit."""
+    """What samples by frequency gets what is left, and is told the limit; to raise it, as is said, meets the wish."""
     told = in_a_guest(tmp_path, row, RATE)
-    before, lowered = told["before"], told["lowered"]
-    assert not any("max_sample_rate" in words(wish) for wish in before.values())
+    before, lowered, raised = told["before"], told["lowered"], told["raised"]
+    assert not any("max_sample_rate" in words(wish) for wish in (*before.values(), *raised.values()))
     for name, wish in lowered.items():
         assert wish["verdict"] == before[name]["verdict"] or "max_sample_rate" in words(wish), (name, wish)
+    time = lowered["own-time"]
+    assert time["used"] == "fewer samples a second" and "20 samples a second instead of 1000" in time["how"]
+    first, = time["refusals"]
+    assert first["change"].startswith("ask for 20 samples a second, or fewer; for all users of this machine, as root: sysctl -w ")
+    assert before["own-time"]["verdict"] == raised["own-time"]["verdict"] == "works"
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_level_is_lowered_and_kept(row: str, tmp_path: Path) -> None:
+    """By the command until the next boot, by the line for later ones; the level that is said is enough."""
+    program = Path("/lib/systemd/systemd-sysctl")
+    if not program.exists():
+        pytest.skip("no systemd")
+    copy_program(program, tmp_path / "root")
+    told = in_a_guest(tmp_path, row, LEVEL, "", {"root": tmp_path / "root"})
+    assert {label: wishes["own-switches"]["verdict"] for label, wishes in told.items()} == {
+        "before": "instead", "lowered": "works", "forgotten": "instead", "kept": "works"}
+    said = told["before"]["own-switches"]["refusals"][0]["change"]
+    assert "for all users of this machine, as root" in said and "until the next boot" in said
+    assert not any("paranoid" in words(told["lowered"][name]) for name in ("own-switches", "own-faults", "kernel-chains"))
+    assert "perf_event_paranoid=0" in words(told["lowered"]["system"])      # which takes more
+
+
+def copy_program(program: Path, root: Path) -> None:
+    """With what it is linked to."""
+    libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout)
+    for path in (str(program), *libraries):
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(os.path.realpath(path), root / path[1:])
 
 
 def root_with_systemd(place: Path, extra: dict[str, str]) -> Path:
@@ -176,10 +228,7 @@ def root_with_systemd(place: Path, extra: dict[str, str]) -> Path:
     root, programs = place / "root", ["/lib/systemd/systemd", "/lib/systemd/systemd-executor"]
     (root / "etc" / "systemd" / "system").mkdir(parents=True)
     for program in filter(os.path.exists, programs):
-        libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout)
-        for path in (program, *libraries):
-            (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(os.path.realpath(path), root / path[1:])
+        copy_program(Path(program), root)
     (root / "etc" / "passwd").write_text("root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n", encoding="utf-8")
     (root / "etc" / "machine-id").write_text(f"{1:032x}\n", encoding="utf-8")
     units = root / "etc" / "systemd" / "system"

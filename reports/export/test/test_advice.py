@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import advice, asked, plain, verbs
+from reports import advice, asked, plain, requirements, verbs
 from reports.test.conftest import TREE
 
 SETTING = "sysctl -w kernel.perf_event_paranoid={}"
@@ -64,10 +64,22 @@ def test_points_of_a_reason_that_take_something_else() -> None:
     ("BPF_MAP_CREATE: EPERM, needs CAP_BPF or CAP_SYS_ADMIN", "setcap cap_bpf,cap_perfmon=ep PROGRAM"),
     ("tracefs is mounted but not readable (root, or its gid= option)", "mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing"),
     ("locks 2056 KiB, and 1096 KiB may be locked (perf_event_mlock_kb=516 for each of 2 CPUs, RLIMIT_MEMLOCK 64 KiB)", "ulimit -l 2056,"),
+    ("perf_event_max_sample_rate is 20, 1000 or more is needed", "ask for 20 samples a second, or fewer; for all users of "),
+    ("perf_event_max_sample_rate is 20, 1000 or more is needed", "sysctl -w kernel.perf_event_max_sample_rate=1000, and the line "),
     ("CAP_SYSLOG is not held", "setcap cap_syslog=ep PROGRAM")])
 def test_what_no_answer_tells_is_said_by_the_gate(reason: str, said: str) -> None:
     words, = advice.of_reason(source("amd64-6.1"), "user", "2")(plain.Said(plain.BLOCKED, reason), ["ring.size.powers_of_two"])
     assert said in words
+
+
+@pytest.mark.parametrize(("rate", "answer", "used"), [("20", "blocked", "fewer samples a second"), ("1000", "yes", "")])
+def test_a_rate_that_the_kernel_lowered(rate: str, answer: str, used: str) -> None:
+    """As the doctor says where it is in force (lib/test/test_gates_in_guests.py)."""
+    asked_ = source("amd64-6.1")
+    view = asked_.views["root", "2"]
+    view.limits = {**view.limits, "max_sample_rate": rate}
+    found = requirements.check(requirements.read(TREE / "lib/doctor/wishes.toml"), lambda key: asked_.said(key, "root", "2"))
+    assert (found[0].answer.word, found[0].used) == (answer, used)
 
 
 def test_it_is_printed_once_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
