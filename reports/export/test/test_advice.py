@@ -10,6 +10,7 @@ import pytest
 from reports import advice, asked, plain, requirements, verbs
 from reports.test.conftest import TREE
 
+# lint: allow second-list: a test says what it expects
 SETTING = "sysctl -w kernel.perf_event_paranoid={}"
 CAPABILITY = "setcap cap_perfmon=ep PROGRAM"
 
