@@ -28,16 +28,33 @@ static int set_period(int fd, uint64_t period)
 	return pm_ioctl(fd, PERF_EVENT_IOC_PERIOD, (uintptr_t)&period);
 }
 
+/*
+ * The samples that have come. An event with many in a tick is held back until the next one, and
+ * counts nothing then: a late emulator lowers perf_event_max_sample_rate to where few are many.
+ */
+static int come(struct sampler *sampler)
+{
+	struct pm_record record;
+	int samples = 0;
+
+	while (find_record(sampler, 0, &record)) {
+		if (record.type == PERF_RECORD_THROTTLE)
+			say_unknown("throttled after %d samples", samples);
+		samples += record.type == PERF_RECORD_SAMPLE;
+	}
+	return samples;
+}
+
 /* The samples of some page faults, with what the event counts meanwhile: a machine may add some. */
 static int samples_of(struct sampler *sampler, unsigned int faults, uint64_t *ret_counted)
 {
 	const uint64_t before = must_count(sampler->fd);
 
-	count_records(&sampler->ring, PERF_RECORD_SAMPLE);
+	(void)come(sampler);
 	ASSERT_EQ(0, cause_faults(faults));
 	must_ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
 	*ret_counted = must_count(sampler->fd) - before;
-	return count_records(&sampler->ring, PERF_RECORD_SAMPLE);
+	return come(sampler);
 }
 
 TEST(at_once)
@@ -47,7 +64,7 @@ TEST(at_once)
 	int early, late;
 
 	ASSERT_EQ(0, cause_faults(5));
-	early = count_records(&sampler.ring, PERF_RECORD_SAMPLE);
+	early = come(&sampler);
 	ASSERT_EQ(0, set_period(sampler.fd, 1));
 	late = samples_of(&sampler, 5, &counted);
 	if (early || counted < 5 || late != (int)counted)
