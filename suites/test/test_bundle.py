@@ -21,16 +21,26 @@ BUNDLE = TREE / "build" / os.uname().machine / "bundle"
 ASK = "cd /perfmodes && ./run.sh --persona same --probe ring.size --probe perm.available --probe sw.clocks"
 
 
+def interpreter(program: str) -> str:
+    """The dynamic linker that starts it, or ''."""
+    with open(program, "rb") as file:
+        found = [segment.get_interp_name() for segment in ELFFile(file).iter_segments() if segment["p_type"] == "PT_INTERP"]
+    return found[0] if found else ""
+
+
 def busybox(root: Path) -> None:
-    """Its names alone."""
-    program = shutil.which("busybox")
+    """Its names alone. BUSYBOX=PROGRAM is another one, which may be linked to musl, with that C library alone."""
+    program = os.environ.get("BUSYBOX") or shutil.which("busybox")
     if not program:
         pytest.skip("no busybox: package busybox-static")
-    with open(program, "rb") as file:
-        if any(segment["p_type"] == "PT_INTERP" for segment in ELFFile(file).iter_segments()):
-            pytest.skip("busybox is not static: package busybox-static")
+    linker = interpreter(program)
+    if linker and "musl" not in linker:
+        pytest.skip("busybox is not static: package busybox-static")
+    if linker:
+        (root / linker[1:]).parent.mkdir(parents=True)
+        shutil.copy(linker, root / linker[1:])
     shutil.copy(program, root / "bin" / "busybox")
-    for name in {*run(program, "--list").stdout.split()} - {"busybox"}:
+    for name in {*run(*filter(None, [linker, program]), "--list").stdout.split()} - {"busybox"}:
         (root / "bin" / name).symlink_to("busybox")
 
 
