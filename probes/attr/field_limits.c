@@ -86,7 +86,7 @@ TEST(frequency_zero)
 	int found;
 
 	attr.freq = 1;
-	attr.sample_freq = 1000;
+	attr.sample_freq = 1;		/* within any perf_event_max_sample_rate */
 	ask_legal(&attr, "attr.freq");
 	attr.sample_freq = 0;
 	sampler = must_sampler(&attr, 0, -1, 1);
