@@ -124,7 +124,7 @@ static void say_trace_locked(const struct pm_refused *refused, struct pm_gate_wo
 		PM_SAY(ret->brief, UNREADABLE);
 	PM_SAY(ret->gate, "kernel lockdown is at %s and %s tracefs", level[0] ? level :
 	       "an unknown level", refused->error == ENOENT ? "empties" : "closes");
-	PM_SAY(ret->change, "boot without lockdown=confidentiality");
+	PM_SAY(ret->change, "for the whole machine: boot without lockdown=confidentiality");
 }
 
 /* Where the level of lockdown is not readable: securityfs is not mounted. */
@@ -143,7 +143,8 @@ static void say_trace_empty(const struct pm_refused *refused, struct pm_gate_wor
 	PM_SAY(ret->brief, "tracefs is mounted and empty: lockdown perhaps");
 	PM_SAY(ret->gate, "tracefs is mounted and has no events, as kernel lockdown leaves it, or "
 	       "a kernel without CONFIG_EVENT_TRACING");
-	PM_SAY(ret->change, "boot without lockdown=confidentiality, if that is in /proc/cmdline");
+	PM_SAY(ret->change, "for the whole machine: boot without lockdown=confidentiality, if that "
+	       "is in /proc/cmdline");
 }
 
 static void say_trace_unreadable(const struct pm_refused *refused, struct pm_gate_words *ret)

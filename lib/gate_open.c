@@ -221,7 +221,7 @@ static void say_single_access(const struct pm_refused *refused, struct pm_gate_w
 	(void)refused;
 	PM_SAY(ret->brief, "breakpoints on reads or on writes alone");
 	PM_SAY(ret->gate, "this machine has no breakpoints on reads or on writes alone");
-	PM_SAY(ret->change, "a breakpoint on reads and writes (HW_BREAKPOINT_RW)");
+	PM_SAY(ret->change, "a breakpoint on reads and writes together");
 }
 
 /* For everybody: no capability counts. */

@@ -132,17 +132,17 @@ static void change_level(const struct pm_refused *refused, int needed, struct pm
 {
 	const bool vendor = refused->level >= 3;
 
+	if (needed == 1 && refused->attr->exclude_kernel && !vendor)
+		pm_advise(ret, refused->attr->sample_type & PERF_SAMPLE_PHYS_ADDR ?
+			  "leave physical addresses out" : "take branches of user mode only");
+	else if (needed == 1 && has_user_mode(refused->attr) && !vendor)
+		pm_advise(ret, "watch user mode only, which takes no privilege");
 	if (is_android()) {
-		pm_advise(ret, "adb shell setprop security.perf_harden 0, or as root: sysctl -w "
+		pm_advise(ret, "for all programs of this device: adb shell setprop "
+			  "security.perf_harden 0, or as root until the next boot: sysctl -w "
 			  "kernel.perf_event_paranoid=%d", needed);
 		return;
 	}
-	if (needed == 1 && refused->attr->exclude_kernel && !vendor)
-		pm_advise(ret, refused->attr->sample_type & PERF_SAMPLE_PHYS_ADDR ?
-			  "leave physical addresses out (PERF_SAMPLE_PHYS_ADDR)" :
-			  "take branches of user mode only (PERF_SAMPLE_BRANCH_USER)");
-	else if (needed == 1 && has_user_mode(refused->attr) && !vendor)
-		pm_advise(ret, "watch user mode only, which takes no privilege");
 	if (vendor) {
 		pm_advise_sysctl(refused, "kernel.perf_event_paranoid", 2, ret);
 		if (needed == 2)
@@ -258,7 +258,7 @@ static void say_chain(const struct pm_refused *refused, struct pm_gate_words *re
 	PM_SAY(ret->gate, "kernel.%s: call chains have the kernel's part, for which 1 or less is "
 	       "needed, and %s is missing", level, capability(refused->env));
 	ret->level = 1;
-	pm_advise(ret, "take call chains of user mode only (exclude_callchain_kernel)");
+	pm_advise(ret, "take call chains of user mode only");
 	pm_advise_capability(refused, capability_of(refused->env), ret);
 	pm_advise_sysctl(refused, "kernel.perf_event_paranoid", 1, ret);
 }
@@ -310,7 +310,7 @@ static void say_locked_down(const struct pm_refused *refused, struct pm_gate_wor
 {
 	brief_denial(refused, ret);
 	PM_SAY(ret->gate, "kernel lockdown is at confidentiality");
-	PM_SAY(ret->change, "boot without lockdown=confidentiality");
+	PM_SAY(ret->change, "for the whole machine: boot without lockdown=confidentiality");
 }
 
 static bool is_selinux(const struct pm_refused *refused)

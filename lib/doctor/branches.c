@@ -37,19 +37,19 @@ int go_branches(const struct attempt *attempt, struct pm_refusal *refusal, char 
 	if (err == 0)
 		err = pm_ebb_open(&opts, &diag, &ebb);
 	if (err < 0)
-		return refuse("pm_ebb_open(cycles)", err, &diag, refusal);
+		return refuse("perf_event_open(cycles, for branches)", err, &diag, refusal);
 	err = pm_ebb_start(ebb, &diag);
 	if (err == 0)
 		doctor_work(WORK_NS);
 	(void)pm_ebb_stats(ebb, &stats);
 	pm_ebb_destroy(ebb);
 	if (err < 0)
-		return refuse("pm_ebb_start(cycles)", err, &diag, refusal);
+		return refuse("start of event-based branches", err, &diag, refusal);
 	if (stats.branches == 0) {
 		diag.cause = PM_CAUSE_SILENCE;
 		snprintf(diag.text, sizeof(diag.text), "the event is on the PMU, and no branch "
 			 "came: emulators lose them");
-		return refuse("pm_ebb_start(cycles)", -EIO, &diag, refusal);
+		return refuse("start of event-based branches", -EIO, &diag, refusal);
 	}
 	snprintf(how, HOW_SIZE, "event-based branches (EBB)");
 	return 0;

@@ -165,7 +165,7 @@ static void chains_of_the_kernel(void **state)
 		const struct pm_gate *gate = pm_gate_find(&refused, &words);
 
 		assert_string_equal(gate->name, i ? "chain" : "target");
-		assert_int_equal(strstr(words.change, "exclude_callchain_kernel") != NULL, i);
+		assert_int_equal(strstr(words.change, "call chains of user mode only") != NULL, i);
 		assert_int_equal(words.level, i ? 1 : INT_MIN);
 	}
 }
