@@ -51,6 +51,8 @@ static void prepare(bool keep_rights)
 		say_absent("perf_event_paranoid=-1: rings are not limited");
 	if (env->mlock_kb < 0)
 		say_unknown("perf_event_mlock_kb cannot be read");
+	if (env->cpus_online <= 0)
+		say_unknown("how many CPUs are online cannot be read");
 	user.budget = env->mlock_kb * 1024 / env->page_size * env->cpus_online;
 	for (user.step = 1; 16 * user.step <= user.budget; user.step *= 2)
 		;

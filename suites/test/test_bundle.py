@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -70,18 +71,18 @@ def small_root(place: Path, tools: Callable[[Path], None]) -> Path:
     return root
 
 
-def in_it(root: Path, kept: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the root, which is read-only but for /tmp."""
+def in_it(root: Path, kept: Path, command: str, there: tuple[str, ...] = ("proc", "sys", "dev"),
+          before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in the root, which is read-only but for /tmp, with those file systems of the machine."""
+    brought = "".join(f"mount --rbind /{name} '{root}/{name}'\n" for name in there)
     mounts = f"""set -e
         mount --bind '{root}' '{root}'
-        mount --rbind /proc '{root}/proc'
-        mount --rbind /sys '{root}/sys'
-        mount --rbind /dev '{root}/dev'
+        {brought}
         mount --bind '{kept}' '{root}/tmp'
         mount -o remount,bind,ro '{root}'
         exec chroot '{root}' /bin/sh -c "$1" """
     return run(*ALONE, "--mount", "--propagation", "private", "sh", "-c", mounts, "sh", command,
-               env={"PATH": "/bin:/sbin:/usr/bin:/usr/sbin"})
+               env={"PATH": "/bin:/sbin:/usr/bin:/usr/sbin"}, preexec_fn=before)
 
 
 @needs_mounts
@@ -117,3 +118,39 @@ def test_a_bundle_ends_with_a_screen_and_one_file_to_hand_over(
     (page,) = (tmp_path / "site" / "point").glob("ring.size.powers_of_two*")
     kernels = re.findall(r'href="\.\./kernel/([^"#]+)"', page.read_text(encoding="utf-8"))
     assert any(os.uname().release in (tmp_path / "site" / "kernel" / kernel).read_text(encoding="utf-8") for kernel in kernels)
+
+
+def filtered(answer: str) -> Callable[[], None]:
+    """A system call filter with that answer to perf_event_open, as the doctor's tests install it."""
+    spec = importlib.util.spec_from_file_location("surroundings", TREE / "lib" / "test" / "surroundings.py")
+    assert spec and spec.loader
+    filters = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(filters)
+    if os.uname().machine not in filters.PERF:
+        pytest.skip("its number is not known here")
+    return lambda: filters.install_filter(getattr(filters, answer), filters.PERF[os.uname().machine])
+
+
+ODD = "cd /perfmodes && ./run.sh --persona same --probe sw.clocks --probe perm.gates --probe ring.locked_memory && ./run.sh doctor own-faults"
+
+
+@needs_mounts
+@pytest.mark.parametrize(("there", "answer", "command", "said"), [
+    (("proc", "sys", "dev"), "KILL", ODD, ["\nA system call filter ended ", " tests (SIGSYS), which tell nothing of this kernel:"]),
+    (("proc", "sys", "dev"), "TRAP", ODD, ["\nA system call filter ended ", " tests (SIGSYS), which tell nothing of this kernel:"]),
+    (("sys", "dev"), "", ODD, [" | ? | ", "| paranoid absent\n"]), (("proc", "dev"), "", ODD, [" | ? CPUs | "]),
+    (("dev",), "", ODD, [" | ? | ? CPUs | paranoid absent\n"]),
+    (("proc", "sys", "dev"), "", f"exec env -i /bin/sh -c '{ODD}'", [f"Linux {os.uname().release} "])],
+    ids=["killed", "trapped", "no-proc", "no-sys", "neither", "no-environment"])
+def test_it_ends_with_sentences_wherever_it_is(there: tuple[str, ...], answer: str, command: str, said: list[str],
+                                               tmp_path: Path) -> None:
+    """The screen, the file and the doctor; no probe hangs, and nothing is called broken."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    done = in_it(small_root(tmp_path, busybox), kept, command, there, filtered(answer) if answer else None)
+    assert done.returncode == 0, done.stderr
+    assert all(each in done.stdout for each in said), done.stdout
+    assert ("SIGSYS), which" in done.stdout) == bool(answer)
+    assert "To hand this over, there is one file" in done.stdout and "\nPerf events " in done.stdout
+    assert re.search(r"^broken +0 ", done.stdout, re.MULTILINE) and "ended early" not in done.stdout
+    assert ("Perf events do not work here: a system call filter ends a process" in " ".join(done.stdout.split())) == bool(answer)
