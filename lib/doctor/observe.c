@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens one event and looks for one kind of record; maps rings as large as possible. */
+#define _GNU_SOURCE
 #include "observe.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,34 @@ int doctor_silence(struct pm_refusal *refusal, const char *what)
 	snprintf(refusal->gate, sizeof(refusal->gate), "every call was accepted, and nothing came");
 	refusal->change[0] = '\0';
 	return -ENODATA;
+}
+
+/* Up to this many are tried. */
+#define CPUS 256
+
+int doctor_on_some_cpu(attempt_fn *go, const struct attempt *attempt, struct pm_refusal *refusal,
+		       char *how)
+{
+	int err = go(attempt, refusal, how);
+	cpu_set_t allowed, one;
+	struct pm_refusal other = { .gate = "" };
+
+	if ((err != -ENODATA && err != -EBUSY) ||
+	    sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return err;
+	for (int cpu = 0; cpu < CPUS && err < 0; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (sched_setaffinity(0, sizeof(one), &one) == 0 && go(attempt, &other, how) == 0)
+			err = 0;
+		if (err == 0)
+			snprintf(how, HOW_SIZE, "on CPU %d, and not where this thread ran before: "
+				 "cores may be of several kinds, each with events of its own", cpu);
+	}
+	(void)sched_setaffinity(0, sizeof(allowed), &allowed);
+	return err;
 }
 
 static bool came(struct pm_ring *ring, const struct observation *see)

@@ -16,6 +16,13 @@ struct observation {
 };
 
 /* Returns 0 when such a record came; else -errno and the refusal. */
+/*
+ * Where an event of the CPU counts nothing, the attempt is made on each CPU in turn: an event of
+ * one kind of core counts nothing on the others.
+ */
+typedef int attempt_fn(const struct attempt *attempt, struct pm_refusal *refusal, char *how);
+int doctor_on_some_cpu(attempt_fn *go, const struct attempt *attempt, struct pm_refusal *refusal,
+		       char *how);
 int doctor_observe(const struct observation *see, struct pm_refusal *refusal);
 
 /* Maps one of so many rings of so many data pages, or fills the refusal. */

@@ -226,11 +226,13 @@ static void judge_page(const struct perf_event_mmap_page *page, struct pm_refusa
 		 "counter by itself (cap_user_rdpmc=%d, index=%u)", (int)page->cap_user_rdpmc,
 		 page->index);
 	if (pm_read_number("/proc/sys/kernel/perf_user_access", &arm) == 0 && arm == 0)
-		snprintf(refusal->change, sizeof(refusal->change), "as root: sysctl -w "
-			 "kernel.perf_user_access=1, and config1=3 in the event");
+		snprintf(refusal->change, sizeof(refusal->change), "for all users of this machine, "
+			 "as root: sysctl -w kernel.perf_user_access=1 until the next boot, for "
+			 "programs that ask for such counters (config1=3)");
 	else if (pm_read_number("/sys/bus/event_source/devices/cpu/rdpmc", &x86) == 0 && x86 == 0)
-		snprintf(refusal->change, sizeof(refusal->change), "as root: echo 1 "
-			 ">/sys/bus/event_source/devices/cpu/rdpmc");
+		snprintf(refusal->change, sizeof(refusal->change), "for all users of this machine, "
+			 "as root: echo 1 >/sys/bus/event_source/devices/cpu/rdpmc until the next "
+			 "boot");
 }
 
 /* A page may permit what then does not work, so one reading must succeed without read(2). */
@@ -256,7 +258,7 @@ static int read_without_call(struct pm_refusal *refusal)
 		doctor_silence(refusal, "rdpmc of instructions:u");
 }
 
-int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+static int rdpmc_here(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
 	int fd = doctor_open(&instructions, 0, -1, PM_REACH_OWN, "instructions:u", refusal), err;
 	struct pm_ring page;
@@ -276,7 +278,12 @@ int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *ho
 	return err;
 }
 
-int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+int go_rdpmc(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+{
+	return doctor_on_some_cpu(rdpmc_here, attempt, refusal, how);
+}
+
+static int read_here(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
 	struct perf_event_attr attr = instructions;
 	uint64_t value = 0;
@@ -293,4 +300,9 @@ int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how
 	err = pm_read_count(fd, &value);
 	close(fd);
 	return err == 0 && value == 0 ? doctor_silence(refusal, attempt->what) : err;
+}
+
+int go_read(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+{
+	return doctor_on_some_cpu(read_here, attempt, refusal, how);
 }

@@ -32,7 +32,7 @@ static void blame_watchdog(struct pm_refusal *refusal)
 }
 
 /* Pinned: it has a counter all the time, or none at all. */
-int go_own_counter(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+static int own_counter_here(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
 {
 	static const struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS, .pinned = 1,
@@ -54,6 +54,11 @@ int go_own_counter(const struct attempt *attempt, struct pm_refusal *refusal, ch
 		return -EBUSY;
 	}
 	return counts.member[0].value == 0 ? doctor_silence(refusal, "instructions:u") : 0;
+}
+
+int go_own_counter(const struct attempt *attempt, struct pm_refusal *refusal, char *how)
+{
+	return doctor_on_some_cpu(own_counter_here, attempt, refusal, how);
 }
 
 /* -------------------------------------------------------------------------------- lost records */

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("make"),
               pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="no QEMU")]
 TREE = Path(__file__).resolve().parents[2]
 ROWS = os.environ.get("GATE_ROWS", "amd64-6.12").split()
+HYBRID = os.environ.get("GATE_HYBRID_ROWS", "amd64-6.12-hybrid").split()
 ASK = r"""#!/bin/sh
 here=$(dirname "$0")
 mount -t securityfs none /sys/kernel/security 2>/dev/null
@@ -213,6 +214,15 @@ def test_a_level_is_lowered_and_kept(row: str, tmp_path: Path) -> None:
     assert "for all users of this machine, as root" in said and "until the next boot" in said
     assert not any("paranoid" in words(told["lowered"][name]) for name in ("own-switches", "own-faults", "kernel-chains"))
     assert "perf_event_paranoid=0" in words(told["lowered"]["system"])      # which takes more
+
+
+@pytest.mark.parametrize("row", HYBRID)
+def test_cores_of_several_kinds(row: str, tmp_path: Path) -> None:
+    """An event of one kind counts nothing on the others: nobody else holds the counters, and nothing is broken."""
+    told, = in_a_guest(tmp_path, row, "said it root").values()
+    assert told["own-instructions"]["verdict"] == told["own-counter"]["verdict"] == "works", told["own-counter"]
+    assert told["rdpmc"]["used"] in ("rdpmc", "read(2) of instructions")
+    assert not any("end other profilers" in words(wish) or "nothing came" in words(wish) for wish in told.values())
 
 
 def copy_program(program: Path, root: Path) -> None:
