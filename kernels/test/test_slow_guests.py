@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -107,6 +108,24 @@ def test_levels_of_one_boot_have_a_result_each(tmp_path: Path) -> None:
     assert json.loads((folder / "boot.json").read_text())["ended"] == "done"
     table = kernels(tmp_path / "x", "--matrix", tmp_path / "run", "--all", status=(0, 1))
     assert "user: 3 results" in table and table.count("perm.available") >= 3
+
+
+def test_a_rate_that_the_kernel_lowered_breaks_no_point(tmp_path: Path) -> None:
+    """As a late emulator has it: an event with many samples in a tick is throttled, and a frequency refused."""
+    bundle, built = tmp_path / "bundle", TREE / "build" / "x86_64" / "bundle"
+    if not built.is_dir():
+        pytest.skip("no bundle is built: make bundle")
+    shutil.copytree(built, bundle, symlinks=True)
+    (bundle / "run.sh").rename(bundle / "run-it.sh")
+    (bundle / "run.sh").write_text("#!/bin/sh\necho 500 >/proc/sys/kernel/perf_event_max_sample_rate\n"
+                                   'exec "$(dirname "$0")/run-it.sh" "$@"\n')
+    (bundle / "run.sh").chmod(0o755)
+    kernels(tmp_path / "run", "amd64-6.18", "--bundle", bundle, "--probe", "ioctl.period", "--probe", "attr.field_limits",
+            "--persona", "root", "--no-disturb")
+    said = points(tmp_path / "run" / "amd64-6.18")
+    assert said["ioctl.period.lasts"]["verdict"] in ("yes", "unknown")
+    assert said["attr.field_limits.frequency_zero"]["verdict"] == "yes"
+    assert {point["verdict"] for point in said.values()} <= {"yes", "unknown"}, said
 
 
 @pytest.mark.parametrize("how", ["archive", "file"])
