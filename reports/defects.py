@@ -10,6 +10,7 @@
     cause = "..."           left out where it is not known
     mended_by = "d06bf..."  the commit; left out where there is none
     workaround = "..."
+    race = "..."            what must come together for it; then one run that sees nothing proves nothing
     hazard = "..."          what running the program may do to a machine; left out where that is nothing
     points = ["sw.clocks.cpu_switched"]     points of probes that it breaks
 
@@ -33,7 +34,7 @@ LINES = 60
 RIGHT, WRONG, UNTOLD = 0, 1, 4
 COMPILE = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
 _NEEDED = ("title", "hurts", "since", "workaround", "points")
-_OPTIONAL = ("until", "stable", "cause", "mended_by", "hazard")
+_OPTIONAL = ("until", "stable", "cause", "mended_by", "race", "hazard")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Defect:
     stable: str = ""
     cause: str = ""
     mended_by: str = ""
+    race: str = ""
     hazard: str = ""
 
     @property
@@ -120,6 +122,8 @@ def as_mail(defect: Defect) -> str:
     if defect.cause:
         how = "by reading" if re.search(r"\.[ch]:\d", defect.cause) else "not looked up in that source yet"
         parts += [_wrapped(f"Cause, {how}: {defect.cause}."), ""]
+    if defect.race:
+        parts += [_wrapped(f"A race: {defect.race}."), ""]
     if defect.hazard:
         parts += [_wrapped(f"Mind: {defect.hazard}."), ""]
     parts += [_wrapped(f"Until it is mended: {defect.workaround}."), "",
@@ -141,6 +145,8 @@ def as_markdown(found: list[Defect]) -> str:
                   f"- **who notices**: {text.markdown(defect.hurts)}"]
         if defect.cause:
             parts.append(f"- **cause**: {text.markdown(defect.cause)}")
+        if defect.race:
+            parts.append(f"- **a race**: {text.markdown(defect.race)}")
         if defect.hazard:
             parts.append(f"- **running it**: {text.markdown(defect.hazard)}")
         parts += [f"- **instead**: {text.markdown(defect.workaround)}",
