@@ -23,6 +23,7 @@ import re
 import subprocess
 import textwrap
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,59 @@ def as_mail(defect: Defect) -> str:
     return "\n".join(parts)
 
 
+@dataclass(frozen=True)
+class Other:
+    """What is broken somewhere and is none of the defects with a program: whose fault that is."""
+    fault: str              # a word of FAULTS
+    source: str             # address of the code that explains it; a commit; or ""
+    reason: str
+    points: tuple[str, ...]
+
+
+FAULTS = {
+    "kernel": "kernels, by their source; nobody has run a program of its own there yet",
+    "mended": "kernels, mended by a commit that says why",
+    "emulator": "an emulator",
+    "hypervisor": "a hypervisor",
+    "pmu": "the PMU that this project loads into guests",
+    "unknown": "nobody knows what yet",
+}
+
+
+def _fault(when: dict[str, Any], entry: dict[str, Any]) -> str:
+    """A word of FAULTS."""
+    if when.get("hypervisor"):
+        return "hypervisor"
+    if not entry.get("source"):
+        return "mended" if entry["link"].startswith("commit ") or "/commit/" in entry["link"] else "unknown"
+    return "pmu" if "pmu" in when else "emulator" if {"emulator", "emulator_version"} & set(when) else "kernel"
+
+
+def others(found: list[Defect], folder: Path = FOLDER.parent / "expect") -> list[Other]:
+    """What else the expectations know to be broken, by fault and source. What only follows from another broken
+    point is that point's."""
+    ours = [point for defect in found for point in defect.points]
+    made: dict[tuple[str, str], tuple[str, list[str]]] = {}
+    for path in sorted(folder.glob("*.toml")):
+        for entry in text.load_toml(path)["deviation"]:
+            name, when = f"{path.stem}.{entry['point']}", entry["when"]
+            if "broken" not in entry["verdict"] or "broken" in when or any(fnmatchcase(point, name) for point in ours):
+                continue
+            fault = _fault(when, entry)
+            source = entry.get("source") or (entry["link"] if fault == "mended" else "")
+            made.setdefault((fault, source), (" ".join(entry["reason"].split()), []))[1].append(name)
+    order = sorted(made.items(), key=lambda item: (list(FAULTS).index(item[0][0]), item[0][1]))
+    return [Other(fault, source, reason, tuple(dict.fromkeys(names))) for (fault, source), (reason, names) in order]
+
+
+def _others_markdown(known: list[Other]) -> list[str]:
+    parts = ["# Broken for another reason", "", "Each is the fault of what is named, by the code that is linked.", ""]
+    for other in known:
+        parts += [f"- **{FAULTS[other.fault]}** {text.markdown(other.source)}: " + ", ".join(f"`{name}`" for name in other.points)
+                  + f". {text.markdown(other.reason)}"]
+    return [*parts, ""]
+
+
 def as_markdown(found: list[Defect]) -> str:
     """A page of them."""
     parts = ["# Defects of kernels", "",
@@ -152,4 +206,4 @@ def as_markdown(found: list[Defect]) -> str:
         parts += [f"- **instead**: {text.markdown(defect.workaround)}",
                   f"- **shown by**: `suites/defects/{defect.program.name}`, "
                   + ", ".join(f"`{point}`" for point in defect.points), ""]
-    return "\n".join(parts)
+    return "\n".join(parts + _others_markdown(others(found)))

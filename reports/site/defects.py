@@ -37,4 +37,5 @@ def write(site: Site, pages: Pages) -> None:
     """The page."""
     known = {point.key: point for point in site.points}
     rows = [(each, [*_points(site, each, known)], _program(each)) for each in defects.read()]
-    pages.page("defects.html", "defects.html", rows=rows, right=defects.RIGHT, wrong=defects.WRONG, untold=defects.UNTOLD)
+    pages.page("defects.html", "defects.html", rows=rows, others=defects.others(defects.read()), faults=defects.FAULTS,
+               right=defects.RIGHT, wrong=defects.WRONG, untold=defects.UNTOLD)

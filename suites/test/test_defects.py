@@ -127,23 +127,18 @@ READ = {"kernel/events/ring_buffer.c", "kernel/trace/trace_syscalls.c", "arch/po
         "arch/mips/kernel/perf_event.c", "arch/arm/kernel/perf_callchain.c", "arch/s390/mm/fault.c", "include/linux/perf_event.h"}
 
 
-def test_what_is_broken_is_explained() -> None:
-    """By a defect, by the source of an emulator or a hypervisor or our PMU, by another point,
+def test_what_is_broken_is_explained(tmp_path: Path) -> None:
+    """None is only seen: by a defect, by the source of an emulator or a hypervisor or our PMU, by another point,
     by the commit that mended it, or by the kernel's source."""
-    points = [point for defect in DEFECTS for point in defect.points]
-    read = set()
-    for path in sorted(expect.FOLDER.glob("*.toml")):
-        for entry in text.load_toml(path)["deviation"]:
-            when, source = entry["when"], entry.get("source", "")
-            if "broken" not in entry["verdict"] or "broken" in when:
-                continue
-            name = f"{path.stem}.{entry['point']}"
-            if any(fnmatchcase(point, name) for point in points) or when.get("hypervisor"):
-                continue
-            if not source and entry["link"].startswith("commit "):
-                continue    # mended: the commit says why
-            assert source, f"{name} is only seen"
-            if {"emulator", "emulator_version", "pmu"} & set(when):
-                continue
-            read.add(source.partition("/linux.git/tree/")[2])
-    assert read == READ
+    known = defects.others(DEFECTS)
+    read = {other.source.partition("/linux.git/tree/")[2] for other in known if other.fault == "kernel"}
+    assert read == READ and {other.fault for other in known} == {*defects.FAULTS} - {"unknown"}
+    entry = '[[deviation]]\npoint = "a"\nwhen = { %s }\nverdict = ["yes", "broken"]\nreason = "b"\nlink = "%s"\n%s\n'
+    seen, source = "seen on 6.1, reproducer x.y", 'source = "https://example.org/linux.git/tree/a.c"'
+    for when, link, more, fault in (('release = "<6"', seen, source, "kernel"), ('emulator = "qemu-*"', seen, source, "emulator"),
+                                    ('pmu = "synthetic"', seen, source, "pmu"), ('hypervisor = "bhyve"', seen, "", "hypervisor"),
+                                    ('release = "<6"', "commit f3bed55e8509", "", "mended"), ('release = "<6"', seen, "", "unknown")):
+        (tmp_path / "x.y.toml").write_text("format = 1\n" + entry % (when, link, more), encoding="utf-8")
+        assert [(other.fault, other.points) for other in defects.others([], tmp_path)] == [(fault, ("x.y.a",))]
+    (tmp_path / "x.y.toml").write_text("format = 1\n" + entry % ('broken = "z"', seen, ""), encoding="utf-8")
+    assert defects.others([], tmp_path) == []

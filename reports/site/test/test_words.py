@@ -153,3 +153,7 @@ def test_defects_of_the_tree_have_their_page(built: Path) -> None:
     said = (built / "defects.html").read_text(encoding="utf-8")
     found = defects.read()
     assert found and all(f'<h2 id="{each.name}">' in said and f"{each.name}.c, " in said for each in found)
+    rest = said.partition('<h2 id="others">')[2]
+    for other in defects.others(found):
+        assert html.escape(defects.FAULTS[other.fault]) in rest and all(f"<code>{name}</code>" in rest for name in other.points)
+        assert other.source.startswith("commit ") or f'href="{html.escape(other.source)}"' in rest or not other.source
