@@ -25,11 +25,11 @@ from kernels.place.bundle import bundles, find_bundle, with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
 from kernels.place.report import Report
-from kernels.show import bisect, commits, compare, summary as show
+from kernels.show import bisect, commits, compare, summary as show, versions
 from kernels.show.listing import listing
 from kernels.show.progress import Progress
 from kernels.source import cross, fetch, sysroot
-from kernels.source.tree import NoBuild, Tree
+from kernels.source.tree import TINY, NoBuild, Tree
 from reports import text
 from reports.text import Unusable
 
@@ -48,7 +48,7 @@ def install(args: argparse.Namespace, rows: list[Row]) -> None:
     if not args.no_install and script.exists() and shutil.which("apt-get"):
         groups = ["kernels"] if args.no_build else ["kernels", "build"]
         emulators = {row.arch.qemu_package for row in rows if not row.unavailable} - {""}
-        groups += [f"deb:{name}" for name in sorted(emulators)]
+        groups += [f"deb:{name}" for name in sorted(emulators)] + ["tree"] * bool(args.git)
         subprocess.run([str(script), *groups], check=False)
 
 
@@ -64,8 +64,10 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
         return compare.table([args.matrix], args.all)
     if args.diff:
         return compare.diff(args.diff)
-    if (args.git or args.range or args.config) and not args.bisect:
-        raise Usage("--git, --range and --config go with --bisect")
+    if (args.git or args.range or args.config or args.versions) and not args.bisect:
+        raise Usage("--git, --range, --config and --versions go with --bisect")
+    if args.git and args.versions:
+        raise Usage("--git is for a tree, --versions for where there is none")
     if args.bisect:
         return bisect_rows(args, listed)
     rows = [row.here() for row in chosen(args, listed)]
@@ -107,7 +109,7 @@ def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
     """Ask one probe on as few rows as needed; answers of the same probe are kept and used again."""
     point, *ends = args.bisect
     probe, persona = bisect.split(point)[0], args.persona or "root"
-    rows = {row.name: row for row in bisect.between(listed, *ends)}
+    rows = {row.name: row for row in bisect.between(listed, *ends, args.versions)}
     args.probe, args.persona = [probe], persona
     wanted, note = request(args), lambda line: print(line, file=sys.stderr)
     install(args, list(rows.values()))
@@ -128,14 +130,25 @@ def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
         print(f"  {answer}", flush=True)
         return answer
 
-    search = bisect.Search(list(rows), lambda name: ask_row(rows[name]))
-    print(f"{point} as {persona}, {len(rows)} rows:")
-    for index in range(len(rows) if args.all else 0):
-        search.at(index)
-    last, first = search.run()
-    print("\n".join(bisect.report(search, last, first, point)))
+    def run_search(search: bisect.Search) -> tuple[bisect.Answer, bisect.Answer]:
+        for index in range(len(search.rows) if args.all else 0):
+            search.at(index)
+        last, first = search.run()
+        print("\n".join(bisect.report(search, last, first, point)), flush=True)
+        return last, first
+
+    print(f"{point} as {persona}, {len(rows)} rows:", flush=True)
+    ends = [next(iter(rows))] * 2
+    if len(rows) > 1:
+        found = run_search(bisect.Search(list(rows), lambda name: ask_row(rows[name])))
+        ends = [answer.row for answer in found]
+    if args.versions:
+        search, named = versions.search(fetcher, rows[ends[0]], rows[ends[1]], ask_row)
+        print(f"versions of {ends[1]}:", flush=True)
+        border = [named[answer.row] for answer in run_search(search)]
+        print("\n".join(versions.changes(fetcher, *border, folder)))
     if args.git:
-        bisect_commits(args, rows[first.row], (last, first), ask_row)
+        bisect_commits(args, rows[ends[1]], found, ask_row)
     return 0
 
 
@@ -146,7 +159,8 @@ def bisect_commits(
     ask_row: Callable[[Row], bisect.Answer],
 ) -> None:
     """Go on in a git tree between the two rows: build the kernel of a commit, and ask it."""
-    home = fetch.cache_home() / "trees" / f"{row.arch.name}-{commits.key(args.git)}"
+    small = "-tiny" if args.config == TINY else ""
+    home = fetch.cache_home() / "trees" / f"{row.arch.name}-{commits.key(args.git)}{small}"
     tree = Tree(args.git.resolve(), home, row.arch, args.config)
     old, new = commits.ends(tree, args.range, *found)
 

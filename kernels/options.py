@@ -93,7 +93,14 @@ def _bisection(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--config",
         type=Path,
-        help="with --git: configuration of the kernels (default: defconfig, and what a guest needs)",
+        help="with --git: configuration of the kernels, or `tiny`, the smallest that most probes can "
+        "be asked on (default: defconfig, and what a guest needs)",
+    )
+    run.add_argument(
+        "--versions",
+        action="store_true",
+        help="with --bisect: go on among the versions of the second kernel that Debian's archive has, "
+        "and say what changed in perf; A and B may be the same",
     )
 
 

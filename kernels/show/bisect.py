@@ -105,12 +105,14 @@ def _series(row: Row) -> tuple[int, ...]:
     return (1 << 30,) if row.series == "newest" else tuple(map(int, row.series.split(".")))
 
 
-def between(listed: Matrix, first: str, last: str) -> list[Row]:
-    """The rows from one to the other, the older first."""
+def between(listed: Matrix, first: str, last: str, alone: bool = False) -> list[Row]:
+    """The rows from one to the other, the older first; one row is enough where it may be `alone`."""
     for name in (first, last):
         if name not in listed.rows:
             raise Usage(f"no kernel {name!r} in the matrix")
     one, two = sorted((listed.rows[first], listed.rows[last]), key=_series)
+    if one.name == two.name and alone:
+        return [one]
     if _kind(one) != _kind(two):
         raise Usage(f"{one.name} and {two.name} differ in more than their kernel")
     alike = [row for row in listed.rows.values() if _kind(row) == _kind(one) and not row.unavailable]

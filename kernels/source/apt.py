@@ -54,6 +54,8 @@ PREFIXES = (
     "zlib1g",
     # what unwinds in guests: headers to build against, and what runs there
     "linux-libc-dev",
+    # what a version of a kernel changed
+    "linux-source-",
     "libelf1",
     "libelf-dev",
     "libdw1",

@@ -139,6 +139,15 @@ class Fetcher:
         self.say(f"using {name} {package.version}, which an earlier run has fetched")
         return self._first([package], architecture)
 
+    def exactly(self, name: str, version: str, suites: tuple[str, ...], architecture: str) -> Deb:
+        """The package of this name and version, from whichever suite still serves it."""
+        unread: list[str] = []
+        listed = itertools.chain.from_iterable(self._lists(suites, architecture, unread))
+        found = [package for package in listed if (package.name, package.version) == (name, version)]
+        if not found:
+            raise _none(f"{name} {version}", architecture, suites, unread)
+        return self._first(self._cached_first(found), architecture)
+
     def _first(self, packages: list[Package], architecture: str) -> Deb:
         reasons = []
         for package in packages[:TRIES]:

@@ -14,17 +14,17 @@ from kernels import matrix
 from kernels.errors import Missing, Usage
 from kernels.show import commits
 from kernels.show.bisect import Answer
-from kernels.source.tree import NEEDED, NoBuild, Tree
+from kernels.source.tree import NEEDED, SMALL, TINY, NoBuild, Tree
 
 pytestmark = [pytest.mark.skipif(not shutil.which(name), reason=f"no {name}: apt-get install {name}")
               for name in ("git", "make")]  # fmt: skip
 LISTED = matrix.load()
 WORDS = {"y": "yes", "n": "no", "b": "broken", "?": "unknown", "x": ""}
 MAKEFILE = """\
-all image_name olddefconfig defconfig:
-\t@case $@ in image_name) echo arch/kernel ;; defconfig) touch $(O)/.config ;; esac
+all image_name olddefconfig defconfig tinyconfig:
+\t@case $@ in image_name) echo arch/kernel ;; tinyconfig) echo tiny > $(O)/.config ;; defconfig) touch $(O)/.config ;; esac
 kernel:
-\tmkdir -p $(O)/arch && cp answer $(O)/arch/kernel
+\tmkdir -p $(O)/arch && cp answer $(O)/arch/kernel && echo "$(CC)" > $(O)/compiler
 """
 
 
@@ -136,6 +136,25 @@ def test_a_kernel_is_built(repository: Callable[[str], Path], tmp_path: Path) ->
             assert tree.build().read_text() == "b 1\n"
         kept = (tree.output / ".config").read_text()
         assert kept == ("CONFIG_MINE=y\n" if given else NEEDED)
+
+
+def test_the_smallest_kernel_has_what_a_guest_needs(repository: Callable[[str], Path], tmp_path: Path) -> None:
+    tree = tree_of(repository("yb"), tmp_path, TINY)
+    with tree.opened(tree.commit("v6.2")):
+        tree.build()
+    assert (tree.output / ".config").read_text() == "tiny\n" + SMALL + NEEDED
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_objects_are_kept_where_ccache_is(
+    there: bool, repository: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: ("/ccache" if there else None) if name == "ccache" else found(name))
+    tree = tree_of(repository("yb"), tmp_path)
+    with tree.opened(tree.commit("v6.2")):
+        tree.build()
+    assert (tree.output / "compiler").read_text() == ("ccache gcc\n" if there else "cc\n")
 
 
 def test_a_commit_that_does_not_build_says_why(
