@@ -99,8 +99,7 @@ def _bisection(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--versions",
         action="store_true",
-        help="with --bisect: go on among the versions of the second kernel that Debian's archive has, "
-        "and say what changed in perf; A and B may be the same",
+        help="with --bisect: go on among Debian's versions of the second kernel; A and B may be the same",
     )
 
 

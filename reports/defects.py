@@ -10,6 +10,7 @@
     cause = "..."           left out where it is not known
     mended_by = "d06bf..."  the commit; left out where there is none
     workaround = "..."
+    verdict = "no"          what its points say where it is there; left out where that is "broken"
     race = "..."            what must come together for it; then one run that sees nothing proves nothing
     hazard = "..."          what running the program may do to a machine; left out where that is nothing
     points = ["sw.clocks.cpu_switched"]     points of probes that it breaks
@@ -35,7 +36,7 @@ LINES = 60
 RIGHT, WRONG, UNTOLD = 0, 1, 4
 COMPILE = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
 _NEEDED = ("title", "hurts", "since", "workaround", "points")
-_OPTIONAL = ("until", "stable", "cause", "mended_by", "race", "hazard")
+_OPTIONAL = ("until", "stable", "cause", "mended_by", "verdict", "race", "hazard")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Defect:
     stable: str = ""
     cause: str = ""
     mended_by: str = ""
+    verdict: str = "broken"
     race: str = ""
     hazard: str = ""
 

@@ -15,7 +15,7 @@ PROGRAM_LIMIT = 1 << 16
 
 
 class Shown(NamedTuple):
-    """A point of a defect, and the kernels of the site on which it is broken for somebody."""
+    """A point of a defect, and the kernels of the site on which it says so for somebody."""
     key: str
     point: Point | None
     broken: list[Spot]
@@ -25,7 +25,7 @@ def _points(site: Site, defect: Defect, known: dict[str, Point]) -> Iterator[Sho
     for key in defect.points:
         point = known.get(key)
         broken = [spot for spot in site.spots if point and any(
-            (cell := site.cell(point, spot, persona)) and cell.verdict == "broken" for persona in spot.columns)]
+            (cell := site.cell(point, spot, persona)) and cell.verdict == defect.verdict for persona in spot.columns)]
         yield Shown(key, point, broken)
 
 
