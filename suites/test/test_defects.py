@@ -142,3 +142,15 @@ def test_what_is_broken_is_explained(tmp_path: Path) -> None:
         assert [(other.fault, other.points) for other in defects.others([], tmp_path)] == [(fault, ("x.y.a",))]
     (tmp_path / "x.y.toml").write_text("format = 1\n" + entry % ('broken = "z"', seen, ""), encoding="utf-8")
     assert defects.others([], tmp_path) == []
+
+
+def test_the_manual_of_the_library_says_the_same_releases() -> None:
+    """Of the defects that concern programs with the library: a paragraph each, with the release that the file names."""
+    page = (TREE / "lib/man/perfmodes.7").read_text(encoding="utf-8").partition(".Sh BUGS")[2].partition(".Sh ")[0]
+    paragraphs = page.split(".Pp\n")[1:]
+    since = {"shared-sample-id": "Since Linux {0.since} two software events that sample one hit",
+             "ended-target-output": "Linux {0.since} and later,", "counted-twice": "Before Linux {0.until} the sum of an inherited event",
+             "cpu-clock-lost": "In Linux {0.since} and early 6.17 cpu-clock loses"}
+    found = {defect.name: defect for defect in DEFECTS}
+    for (name, said), paragraph in zip(since.items(), paragraphs, strict=False):
+        assert said.format(found[name]) in paragraph, name
