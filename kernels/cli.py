@@ -105,6 +105,15 @@ def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     return max((report.status for report in reports), default=0)
 
 
+def run_search(search: bisect.Search, point: str, whole: bool) -> tuple[bisect.Answer, bisect.Answer]:
+    """The last row of one answer and the first of the other, which are printed; whole: ask every row."""
+    for index in range(len(search.rows) if whole else 0):
+        search.at(index)
+    last, first = search.run()
+    print("\n".join(bisect.report(search, last, first, point)), flush=True)
+    return last, first
+
+
 def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
     """Ask one probe on as few rows as needed; answers of the same probe are kept and used again."""
     point, *ends = args.bisect
@@ -130,22 +139,15 @@ def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
         print(f"  {answer}", flush=True)
         return answer
 
-    def run_search(search: bisect.Search) -> tuple[bisect.Answer, bisect.Answer]:
-        for index in range(len(search.rows) if args.all else 0):
-            search.at(index)
-        last, first = search.run()
-        print("\n".join(bisect.report(search, last, first, point)), flush=True)
-        return last, first
-
     print(f"{point} as {persona}, {len(rows)} rows:", flush=True)
     ends = [next(iter(rows))] * 2
     if len(rows) > 1:
-        found = run_search(bisect.Search(list(rows), lambda name: ask_row(rows[name])))
+        found = run_search(bisect.Search(list(rows), lambda name: ask_row(rows[name])), point, args.all)
         ends = [answer.row for answer in found]
     if args.versions:
         search, named = versions.search(fetcher, rows[ends[0]], rows[ends[1]], ask_row)
         print(f"versions of {ends[1]}:", flush=True)
-        border = [named[answer.row] for answer in run_search(search)]
+        border = [named[answer.row] for answer in run_search(search, point, args.all)]
         print("\n".join(versions.changes(fetcher, *border, folder)))
     if args.git:
         bisect_commits(args, rows[ends[1]], found, ask_row)
