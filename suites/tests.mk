@@ -61,7 +61,7 @@ soak-tests:	## quick and check N=20 times beside busy loops: which tests change 
 build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes/launcher/*.[chd]*) build/fuzz/lib.a
 	$(call say,FUZZ,$@)
 	$(Q)clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< $(patsubst %,probes/launcher/%.c, \
-		frame inherit persona regular supervise) build/fuzz/lib.a $(YAJL)
+		again descendants frame inherit persona regular supervise) build/fuzz/lib.a $(YAJL)
 fuzz-targets: $(LIB_FUZZ) build/test/launcher_fuzz
 
 SECONDS ?= 60
