@@ -5,6 +5,8 @@
  * another thread that sleeps often, and for a whole CPU the number of the machine.
  */
 #include "probe.h"
+
+#include <signal.h>
 #include <stdio.h>
 
 PROBE(TITLE("context switches")
@@ -104,6 +106,38 @@ static uint64_t must_read_machine(void)
 	return switches;
 }
 
+#define ROUNDS 300
+
+static int answer_each(void *pipes)
+{
+	const int (*fds)[2] = pipes;
+	char byte;
+
+	while (read(fds[0][0], &byte, 1) == 1)
+		if (write(fds[1][1], &byte, 1) != 1)
+			return 1;
+	return 0;
+}
+
+/*
+ * Many in little time, so that nothing else on a busy machine happens as often: this thread and a
+ * child on the same CPU wait for each other.
+ */
+static void switch_often(void)
+{
+	int fds[2][2];
+	char byte = 0;
+	pid_t child;
+
+	ASSERT_EQ(0, pipe(fds[0]) | pipe(fds[1]));
+	child = start_child(answer_each, fds);
+	ASSERT_LT(0, child);
+	for (int i = 0; i < ROUNDS; i++)
+		ASSERT_EQ(2, write(fds[0][1], &byte, 1) + read(fds[1][0], &byte, 1));
+	kill(child, SIGKILL);
+	wait_child(child);
+}
+
 TEST(whole_cpu)
 {
 	struct perf_event_attr attr = attr_software(PERF_COUNT_SW_CONTEXT_SWITCHES);
@@ -115,7 +149,7 @@ TEST(whole_cpu)
 	machine = must_read_machine();
 	count = must_count(fd);
 	mine = count_switches();
-	ASSERT_EQ(0, sleep_often((void *)30));
+	switch_often();
 	mine = count_switches() - mine;
 	count = must_count(fd) - count;
 	machine = must_read_machine() - machine;
