@@ -93,8 +93,8 @@ def _bisection(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--config",
         type=Path,
-        help="with --git: configuration of the kernels, or `tiny`, the smallest that most probes can "
-        "be asked on (default: defconfig, and what a guest needs)",
+        help="with --git: configuration of the kernels, or `tiny`: tinyconfig, and what a guest needs "
+        "(default: defconfig, and that)",
     )
     run.add_argument(
         "--versions",
