@@ -126,8 +126,8 @@ static bool in_loop(const struct pm_sample *sample)
 }
 
 /*
- * What came while the machine did something else tells where that let go: an emulator raises a
- * counter's interrupt with the timer's, when its thread runs again, in the kernel.
+ * A sample that came while something else ran is not judged: an emulator raises the counter's
+ * interrupt together with the timer's when its thread runs again, and the sample is of the kernel.
  */
 TEST_F(samples, place)
 {

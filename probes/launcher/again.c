@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whether a probe is run once more. See again.h.
+ */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +11,7 @@
 
 bool again_begin(int output)
 {
-	char text[65536];		/* a probe that writes more is not asked for its opinion */
+	char text[65536];		/* what it writes after that is not looked at */
 	const ssize_t got = pread(output, text, sizeof(text) - 1, 0);
 
 	text[got < 0 ? 0 : got] = '\0';
