@@ -135,8 +135,9 @@ def build(site: Site, folder: Path, say: Say) -> tuple[Pages, str]:
     """The site in its folder; and why it has no scripts, if so."""
     def make(part: Path) -> tuple[Pages, str]:
         say("scripts and styles")
-        missing = bundle.put(part)
-        pages = write(site, part, not missing, say, folder if (folder / MARK).is_file() else None)
+        old = folder if (folder / MARK).is_file() else None
+        missing = bundle.put(part, old)
+        pages = write(site, part, not missing, say, old)
         feed.write(site, folder, part)
         return pages, missing
     made: tuple[Pages, str] = replace(folder, make)

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from reports import text
+from reports.site import again
 
 HERE = Path(__file__).parent
 WORK = Path("build/site")
@@ -73,8 +74,16 @@ def plain_style() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in sheets())
 
 
-def put(folder: Path) -> str:
-    """Put scripts and styles into a folder; why there are no scripts, or ''."""
+def _put(folder: Path, name: str, data: bytes, old: Path | None) -> None:
+    if old and again.is_same(old / name, data):
+        again.take(old / name, folder / name)
+    else:
+        (folder / name).write_bytes(data)
+
+
+def put(folder: Path, old: Path | None = None) -> str:
+    """Put scripts and styles into a folder; why there are no scripts, or ''. What a site that is replaced has
+    of the same is taken again."""
     built = _digest(_sources())
     missing = ""
     if _stale(".built", built) or any(not (WORK / "out" / name).is_file() for name in OUT):
@@ -87,8 +96,8 @@ def put(folder: Path) -> str:
         if not missing:
             (WORK / ".built").write_text(built, encoding="utf-8")
     if missing:
-        (folder / "style.css").write_text(plain_style(), encoding="utf-8")
+        _put(folder, "style.css", plain_style().encode(), old)
         return missing
     for path in sorted((WORK / "out").iterdir()):
-        shutil.copyfile(path, folder / path.name)
+        _put(folder, path.name, path.read_bytes(), old)
     return ""
