@@ -237,7 +237,7 @@ struct pm_event_spec {
 	unsigned int flags;	/* enum pm_spec_flags */
 	unsigned int want;	/* enum pm_want */
 	const char *filter;	/* on a tracepoint's fields, as tracefs takes it; up to 511 bytes */
-	const char *name;	/* what the caller calls it, for pm_plan_explain; or NULL */
+	const char *name;	/* what the caller calls it, for texts about it; or NULL */
 };
 
 /* Ways to observe. Their numbers stay; order of preference: pm_plan_explain. (0.1) */

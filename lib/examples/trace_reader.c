@@ -56,6 +56,7 @@ int main(int argc, char **argv)
 	sscanf(argc > 1 ? argv[1] : "sched:sched_switch", "%127[^:]:%127s", system, name);
 	if (pm_trace_event_load(system, name, &diag, &event) == 0) {
 		spec.config = pm_trace_event_id(event);
+		spec.name = pm_trace_event_name(event);
 		if (pm_plan_make(&spec, 1, NULL, NULL, &diag, &plan) == 0)
 			status = trace(plan, event, argc > 2 ? atoi(argv[2]) : 0, &diag);
 	}

@@ -81,7 +81,8 @@ int main(void)
 		const struct pm_event_spec spec = {
 			.size = sizeof(spec), .type = PM_TYPE_TRACEPOINT,
 			.config = pm_trace_event_id(event),
-			.period = 1, .tid = PM_ALL_THREADS, .want = PM_WANT_RAW };
+			.period = 1, .tid = PM_ALL_THREADS, .want = PM_WANT_RAW,
+			.name = pm_trace_event_name(event) };
 
 		(void)pm_plan_make(&spec, 1, NULL, NULL, &diag, &plan);
 	}

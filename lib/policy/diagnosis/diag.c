@@ -10,6 +10,7 @@
 #include "diag.h"
 #include "bits.h"
 #include "refusal.h"
+#include "words.h"
 #include "../spec/spec.h"
 
 int pm_diag_say(struct pm_diag *diag, int error, enum pm_cause cause, const char *format, ...)
@@ -93,15 +94,35 @@ static void blame_filter(const struct pm_event_spec *spec, struct pm_refusal *re
 	       "filter beside it the kernel marks the error");
 }
 
+/* The event by the caller's own name if it has one, and whom it was to observe in words. */
+static void put_call(const struct pm_event_spec *spec, int cpu, char *buf, size_t size)
+{
+	char event[64], target[32], place[24];
+
+	if (spec->name != NULL && spec->name[0] != '\0')
+		pm_put_plain(spec->name, event, sizeof(event));
+	else
+		(void)pm_event_name(spec, event, sizeof(event));
+	if (spec->tid > 0)
+		snprintf(target, sizeof(target), "tid %d", spec->tid);
+	else
+		snprintf(target, sizeof(target), "%s", spec->tid == 0 ? "this thread" :
+			 spec->tid == PM_ALL_THREADS ? "all threads" :
+			 spec->tid == PM_SYSTEM ? "the whole machine" : "a cgroup");
+	if (cpu >= 0)
+		snprintf(place, sizeof(place), "cpu %d", cpu);
+	else
+		snprintf(place, sizeof(place), "any cpu");
+	snprintf(buf, size, "perf_event_open(%s, %s, %s)", event, target, place);
+}
+
 enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spec, int cpu,
 			   int error)
 {
 	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
 	const enum pm_reach reach = reach_of(spec);
-	char event[64];
 
 	error = error < 0 ? -error : error;
-	(void)pm_event_name(spec, event, sizeof(event));
 	pm_refusal_of_open(spec, reach, cpu, error, &refusal);
 	if (error == EINVAL && spec->filter != NULL && opens_without_filter(spec, cpu))
 		blame_filter(spec, &refusal);
@@ -110,8 +131,7 @@ enum pm_cause pm_diag_open(struct pm_diag *diag, const struct pm_event_spec *spe
 	if (error == EMFILE && strncmp(refusal.change, "ulimit", strlen("ulimit")) == 0)
 		strncat(refusal.change, ", or PM_ALLOW_RAISE_NOFILE",
 			sizeof(refusal.change) - strlen(refusal.change) - 1);
-	snprintf(refusal.call, sizeof(refusal.call), "perf_event_open(%s, tid %d, cpu %d)",
-		 event, spec->tid, cpu);
+	put_call(spec, cpu, refusal.call, sizeof(refusal.call));
 	pm_diag_refusal(diag, &refusal);
 	return refusal.cause;
 }

@@ -7,7 +7,7 @@
 #include "../../perfmodes.h"
 
 struct pm_refusal {
-	char call[160];		/* "perf_event_open(page-faults, tid 0, cpu -1)" */
+	char call[160];		/* "perf_event_open(page-faults, this thread, any cpu)" */
 	int error;		/* a positive errno, 0 when nothing was refused */
 	enum pm_cause cause;
 	const char *name;	/* of the row (gate.h); NULL where none was looked for */

@@ -38,3 +38,11 @@ void pm_put_also(char *text, size_t size, const char *format, ...)
 	vsnprintf(text + used, size - used, format, list);
 	va_end(list);
 }
+
+void pm_put_plain(const char *words, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", words);
+	for (char *at = buf; *at != '\0'; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+}

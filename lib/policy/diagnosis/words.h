@@ -20,4 +20,7 @@ void __attribute__((format(printf, 2, 3))) pm_put(struct pm_words *text, const c
 void __attribute__((format(printf, 3, 4))) pm_put_also(char *text, size_t size, const char *format,
 						       ...);
 
+/* Copies a caller's words into a line of text: what is not plain ASCII becomes "?". */
+void pm_put_plain(const char *words, char *buf, size_t size);
+
 #endif

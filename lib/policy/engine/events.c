@@ -253,8 +253,12 @@ void pm_events_free(struct event_list *events)
 int pm_events_refused(const struct event_list *events, uint32_t spec, int cpu, int err,
 		      struct pm_diag *diag)
 {
+	const struct plan_event *event = &events->plan->events[spec];
+	struct pm_event_spec named = event->spec;
+
 	if (err == -ENOMEM)
 		return pm_diag_say(diag, ENOMEM, PM_CAUSE_NONE, "attach: out of memory");
-	(void)pm_diag_open(diag, &events->plan->events[spec].spec, cpu, err);
+	named.name = event->name;
+	(void)pm_diag_open(diag, &named, cpu, err);
 	return err;
 }

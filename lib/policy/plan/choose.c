@@ -96,6 +96,12 @@ static int take_first(struct pm_plan *plan)
 	return -ENOTSUP;
 }
 
+/* What serves other targets alone is told only where that is all of them. */
+static int turn_of(const struct candidate *candidate)
+{
+	return candidate->unfit ? 2 : candidate->cause == PM_CAUSE_INPUT;
+}
+
 static int refuse(const struct pm_plan *plan, struct pm_diag *diag)
 {
 	size_t used = 0;
@@ -104,9 +110,9 @@ static int refuse(const struct pm_plan *plan, struct pm_diag *diag)
 	if (plan->refusal.error != 0)
 		return pm_diag_say(diag, ENOTSUP, plan->refusal.cause, "%s", plan->refusal.text);
 	/* Those that the wish did not rule out first: there is not room for all. */
-	for (int turn = 0; turn < 2; turn++)
+	for (int turn = 0; turn < 3; turn++)
 		for (int i = 0; i < STRATEGIES; i++)
-			if ((plan->candidates[i].cause == PM_CAUSE_INPUT) == turn)
+			if (turn_of(&plan->candidates[i]) == turn && (turn < 2 || used == 0))
 				used += list_reason(plan, i, all + used, sizeof(all) - used);
 	if (used >= 2 && all[used - 2] == ';')
 		all[used - 2] = '\0';

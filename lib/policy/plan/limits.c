@@ -71,33 +71,27 @@ int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 
 /* --------------------------------------------------------------------------------- descriptors */
 
-/* How many this process may have by the options, after raising the limit if that is allowed. */
-static uint64_t descriptors_allowed(const struct pm_plan *plan)
-{
-	struct rlimit limit;
-	uint64_t most;
-
-	/* Where a filter hides the limit, the first open that is too many tells it. */
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return INT32_MAX;
-	most = plan->opts.allow & PM_ALLOW_RAISE_NOFILE ? limit.rlim_max : limit.rlim_cur;
-	if (most > INT32_MAX)
-		most = INT32_MAX;
-	return most * plan->opts.descriptors_percent / 100;
-}
-
 int pm_limit_descriptors(const struct pm_plan *plan, struct candidate *candidate)
 {
 	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
-	const uint64_t limit = descriptors_allowed(plan);
+	const unsigned int percent = plan->opts.descriptors_percent;
+	struct rlimit limit;
+	uint64_t most, all;
 
+	/* Where a filter hides the limit, the first open that is too many tells it. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		limit.rlim_cur = limit.rlim_max = INT32_MAX;
+	most = plan->opts.allow & PM_ALLOW_RAISE_NOFILE ? limit.rlim_max : limit.rlim_cur;
 	candidate->strategy->cost(plan, &cost);
-	if (plan->now.descriptors + cost.descriptors <= limit)
+	all = plan->now.descriptors + cost.descriptors;
+	if (all <= (most < INT32_MAX ? most : INT32_MAX) * percent / 100)
 		return 0;
-	snprintf(candidate->reason, REASON_SIZE, "needs %llu descriptors beside %zu open ones; "
-		 "%u %% of what ulimit -n allows (RLIMIT_NOFILE) are %llu",
-		 (unsigned long long)cost.descriptors, plan->now.descriptors,
-		 plan->opts.descriptors_percent, (unsigned long long)limit);
+	snprintf(candidate->reason, REASON_SIZE, "%llu descriptors beside %zu open ones exceed "
+		 "%u %% of RLIMIT_NOFILE=%llu: ulimit -n %llu (hard limit %llu)",
+		 (unsigned long long)cost.descriptors, plan->now.descriptors, percent,
+		 (unsigned long long)most,
+		 (unsigned long long)(all * 100 + percent - 1) / percent,
+		 (unsigned long long)limit.rlim_max);
 	candidate->cause = PM_CAUSE_DESCRIPTORS;
 	return -EMFILE;
 }

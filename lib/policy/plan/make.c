@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../diagnosis/diag.h"
+#include "../diagnosis/words.h"
 #include "../profile/profile.h"
 #include "breakpoint.h"
 #include "choose.h"
@@ -25,18 +26,6 @@
 #define SIDE_ALL ((unsigned int)(PM_SIDE_MMAP | PM_SIDE_BUILD_ID | PM_SIDE_EXEC | \
 				 PM_SIDE_SWITCH | PM_SIDE_CGROUP | PM_SIDE_KSYMBOL))
 
-/* It goes into lines of text, so it stays on one. */
-static void take_name(struct plan_event *event)
-{
-	if (event->spec.name == NULL)
-		return;
-	snprintf(event->name, sizeof(event->name), "%s", event->spec.name);
-	for (char *at = event->name; *at != '\0'; at++)
-		if (*at < ' ' || *at > '~')
-			*at = '?';
-	event->spec.name = NULL;
-}
-
 int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 {
 	struct pm_event_spec *spec = &event->spec;
@@ -49,7 +38,9 @@ int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 			return -EINVAL;
 		spec->filter = strcpy(event->filter, spec->filter);
 	}
-	take_name(event);
+	if (spec->name != NULL)
+		pm_put_plain(spec->name, event->name, sizeof(event->name));
+	spec->name = NULL;
 	event->trial = -1;
 	event->precise_most = spec->flags & PM_SPEC_PRECISE ? PRECISE_MOST : 0;
 	plan->samples |= spec->period != 0 || spec->frequency != 0;

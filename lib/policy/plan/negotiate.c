@@ -286,6 +286,7 @@ static void refuse(const struct pm_plan *plan, const struct plan_event *event,
 
 	if (spec.tid == PM_ALL_THREADS && plan->apart.tid != 0)
 		spec.tid = plan->apart.tid;
+	spec.name = event->name;
 	(void)pm_diag_open(refusal, &spec, event->cpu, event->error);
 }
 

@@ -89,6 +89,7 @@ struct candidate {
 	enum pm_strategy number;
 	bool fits;
 	bool doubted;			/* it fits, but something was wrong on another build */
+	bool unfit;			/* for this target, whatever else holds */
 	char reason[REASON_SIZE];	/* why it does not fit, or is doubted */
 	enum pm_cause cause;
 };

@@ -15,6 +15,7 @@ static int suits_target(const struct plan_event *event, size_t i, struct candida
 {
 	const unsigned int able = candidate->strategy->able;
 
+	candidate->unfit = true;
 	if (event->spec.tid == PM_SYSTEM && !(able & FOR_SYSTEM))
 		return pm_rule_out(candidate, EINVAL, "event %zu is to observe the whole machine",
 				   i);
@@ -22,6 +23,7 @@ static int suits_target(const struct plan_event *event, size_t i, struct candida
 		return pm_rule_out(candidate, EINVAL, "event %zu is to observe a cgroup", i);
 	if (event->spec.tid > PM_SYSTEM && !(able & FOR_SELF))
 		return pm_rule_out(candidate, EINVAL, "event %zu is to observe threads", i);
+	candidate->unfit = false;
 	return 0;
 }
 
@@ -166,7 +168,7 @@ int pm_weigh(const struct pm_plan *plan, struct candidate *candidate)
 {
 	int err;
 
-	candidate->doubted = false;
+	candidate->doubted = candidate->unfit = false;
 	candidate->cause = PM_CAUSE_NONE;
 	err = check(plan, candidate);
 	if (err < 0 && candidate->cause == PM_CAUSE_NONE)

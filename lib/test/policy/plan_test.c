@@ -324,10 +324,12 @@ static void inheritance_that_is_refused(void **state)
 	assert_non_null(strstr(diag.text, "attr.inherit"));
 }
 
+/* The limit that the diagnosis tells is the lowest with which it works. */
 static void too_few_descriptors(void **state)
 {
 	struct pm_session_opts opts = everything;
 	struct rlimit limit, low;
+	const char *advice;
 
 	(void)state;
 	if (!perf_is_here())
@@ -337,9 +339,19 @@ static void too_few_descriptors(void **state)
 	low.rlim_cur = 8;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
 	opts.allow &= ~(unsigned int)PM_ALLOW_RAISE_NOFILE;
-	opts.descriptors_percent = 50;
+	opts.descriptors_percent = 30;
+	opts.forbid = ~(BIT(PER_CPU) | BIT(CGROUP));
 	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
-	assert_said("descriptors");
+	assert_said("no strategy: per_cpu: ");
+	advice = strstr(said, "ulimit -n ");
+	assert_non_null(advice);
+	assert_null(strstr(said, "is to observe"));	/* what serves others needs no word */
+	low.rlim_cur = strtoul(advice + strlen("ulimit -n "), NULL, 10);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	assert_int_equal(chosen(&faults, &opts), PM_STRATEGY_PER_CPU);
+	low.rlim_cur--;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	assert_int_equal(chosen(&faults, &opts), -ENOTSUP);
 	assert_int_equal(chosen(&faults, &everything), PM_STRATEGY_PER_CPU);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }

@@ -78,10 +78,13 @@ static void data_of_a_tracepoint(void **state)
 	spec.want = PM_WANT_RAW;
 	assert_int_equal(pm_diag_open(&diag, &spec, -1, EPERM), PM_CAUSE_PARANOID);
 	assert_says(diag.text, "-1 or less is needed");
-	assert_says(diag.text, "perf_event_open(event 2:0x0, tid 0, cpu -1): EPERM");
+	assert_says(diag.text, "perf_event_open(event 2:0x0, this thread, any cpu): EPERM");
 	spec.tid = PM_SYSTEM;
+	spec.name = "sched:\nsched_switch";
 	assert_int_equal(pm_diag_open(&diag, &spec, 0, EPERM), PM_CAUSE_PARANOID);
 	assert_says(diag.text, "-1 or less is needed");
+	assert_says(diag.text,
+		    "perf_event_open(sched:?sched_switch, the whole machine, cpu 0): EPERM");
 	spec.want = 0;
 	assert_int_equal(pm_diag_open(&diag, &spec, 0, EACCES), PM_CAUSE_PARANOID);
 	assert_says(diag.text, "0 or less is needed");
