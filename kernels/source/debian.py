@@ -25,6 +25,8 @@ PLACES = ("kernel/events/*", "include/*/perf_event.h", "arch/*/events/*",
 CHANGELOG_LIMIT = 64 << 20
 ENTRY = re.compile(r"^linux(?P<signed>-signed)?\S* \((?P<version>[^)\s]+)\) ", re.MULTILINE)
 ITEM = re.compile(r"^ +(?:-|\*) (?P<text>.+(?:\n {6,}(?![-*] ).+)*)", re.MULTILINE)
+# A version of bookworm's or of a backport: what it changed is told by the entry without that end.
+REBUILT = re.compile(r"~(?:bpo|deb)\d[\w.+]*$")
 # Of the kernel's perf, not of the program: "perf: ", "perf/core: ".
 ABOUT = re.compile(r"\bperf[:/]|\bperf_\w|breakpoint|uprobe", re.IGNORECASE)
 
@@ -68,13 +70,20 @@ def changelog(deb: Path) -> str:
     return plain.decode(errors="replace")
 
 
+def _within(version: str, after: str, upto: str) -> bool:
+    """Whether an entry tells of a version after one, up to and with the other."""
+    if not REBUILT.search(version):
+        after, upto = REBUILT.sub("", after), REBUILT.sub("", upto)
+    return apt_pkg.version_compare(version, after) > 0 >= apt_pkg.version_compare(version, upto)
+
+
 def subjects(log: str, after: str, upto: str) -> list[str]:
     """What a changelog says of perf in the versions after one, up to and with the other."""
     starts = [*ENTRY.finditer(log)]
     found: list[str] = []
     for number, entry in enumerate(starts):
         version = entry["version"].replace("+", "-", 1) if entry["signed"] else entry["version"]
-        if apt_pkg.version_compare(version, after) <= 0 or apt_pkg.version_compare(version, upto) > 0:
+        if not _within(version, after, upto):
             continue
         end = starts[number + 1].start() if number + 1 < len(starts) else len(log)
         items = (" ".join(item["text"].split()) for item in ITEM.finditer(log, entry.end(), end))

@@ -131,6 +131,43 @@ def test_what_a_version_changed_is_said(tmp_path: Path) -> None:
     assert "  perf/core: Between" in lines and lines[-1] == "the sources could not be compared: no linux-source-6.12 6.12.1-1"
 
 
+REBUILT = """\
+linux (6.12.3-1~bpo12+2) bookworm-backports; urgency=medium
+
+    - perf/core: Only in this backport
+
+linux (6.12.3-1~bpo12+1) bookworm-backports; urgency=medium
+
+  * Rebuild for bookworm-backports
+
+linux (6.12.3-1) trixie; urgency=medium
+
+    - perf/core: In the backport, too
+
+linux (6.12.2-1~bpo12+1) bookworm-backports; urgency=medium
+
+  * Rebuild for bookworm-backports
+
+linux (6.12.2-1) trixie; urgency=medium
+
+    - perf/core: In the backport before
+
+linux (6.12~rc7-1~exp1) experimental; urgency=medium
+
+    - perf/core: In a candidate
+"""
+
+
+@pytest.mark.parametrize(("after", "upto", "said"), [
+    ("6.12.2-1~bpo12+1", "6.12.3-1~bpo12+1", ["In the backport, too"]),
+    ("6.12.3-1~bpo12+1", "6.12.3-1~bpo12+2", ["Only in this backport"]),
+    ("6.12.2-1", "6.12.3-1~bpo12+2", ["Only in this backport", "In the backport, too"]),
+    ("6.12~rc6-1~exp1", "6.12~rc7-1~exp1", ["In a candidate"]),
+    ("6.12~rc7-1~exp1", "6.12.2-1", ["In the backport before"])])  # fmt: skip
+def test_a_rebuilt_version_tells_what_the_one_that_it_rebuilds_changed(after: str, upto: str, said: list[str]) -> None:
+    assert debian.subjects(REBUILT, after, upto) == [f"perf/core: {what}" for what in said]
+
+
 def test_a_package_without_a_changelog_has_nothing_to_say(tmp_path: Path) -> None:
     assert debian.changelog(make_deb(tmp_path, {"boot/vmlinuz": b"x"})) == ""
     (tmp_path / "not.deb").write_bytes(b"no package")
