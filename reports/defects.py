@@ -155,7 +155,7 @@ FAULTS = {
 }
 
 
-def _fault(when: dict[str, Any], entry: dict[str, Any]) -> str:
+def fault(when: dict[str, Any], entry: dict[str, Any]) -> str:
     """A word of FAULTS."""
     if when.get("hypervisor"):
         return "hypervisor"
@@ -174,11 +174,11 @@ def others(found: list[Defect], folder: Path = FOLDER.parent / "expect") -> list
             name, when = f"{path.stem}.{entry['point']}", entry["when"]
             if "broken" not in entry["verdict"] or "broken" in when or any(fnmatchcase(point, name) for point in ours):
                 continue
-            fault = _fault(when, entry)
-            source = entry.get("source") or (entry["link"] if fault == "mended" else "")
-            made.setdefault((fault, source), (" ".join(entry["reason"].split()), []))[1].append(name)
+            who = fault(when, entry)
+            source = entry.get("source") or (entry["link"] if who == "mended" else "")
+            made.setdefault((who, source), (" ".join(entry["reason"].split()), []))[1].append(name)
     order = sorted(made.items(), key=lambda item: (list(FAULTS).index(item[0][0]), item[0][1]))
-    return [Other(fault, source, reason, tuple(dict.fromkeys(names))) for (fault, source), (reason, names) in order]
+    return [Other(who, source, reason, tuple(dict.fromkeys(names))) for (who, source), (reason, names) in order]
 
 
 def _others_markdown(known: list[Other]) -> list[str]:

@@ -12,11 +12,12 @@ import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from conftest import TREE, run_suite
 
-from reports import catalogue, defects, expect, result
+from reports import answers, catalogue, defects, expect, result, text
 
 DEFECTS = defects.read()
 # What a program ends with, by what the probe says of its points.
@@ -149,6 +150,47 @@ def test_what_is_broken_is_explained(tmp_path: Path) -> None:
         assert [(other.fault, other.points) for other in defects.others([], tmp_path)] == [(fault, ("x.y.a",))]
     (tmp_path / "x.y.toml").write_text("format = 1\n" + entry % ('broken = "z"', seen, ""), encoding="utf-8")
     assert defects.others([], tmp_path) == []
+
+
+def blamed(name: str, facts: expect.Facts, entry: dict[str, Any] | None) -> str:
+    """Who is to blame for a broken point: a defect of that release, a word of FAULTS, or another broken point;
+    "" where nobody is."""
+    if entry is None or "broken" not in entry["verdict"]:
+        return ""
+    if "broken" in entry["when"]:
+        return "another point"
+    release = expect.release_of(facts["release"][0])
+    for defect in DEFECTS:
+        since, until = expect.release_of(defect.since), expect.release_of(defect.until)
+        if name in defect.points and since <= release and (not until or release < until):
+            return defect.name
+    return defects.fault(entry["when"], entry)
+
+
+def unexplained(sheets: dict[str, answers.Sheet], deviations: dict[tuple[str, str, str], dict[str, Any]],
+                expected: expect.Expectations) -> dict[str, set[str]]:
+    """Who is to blame -> the rows and points that are broken for that, in all answers of these rows."""
+    found: dict[str, set[str]] = {}
+    for row, made in ((row, made) for row, sheet in sheets.items() for made in sheet.levels.values()):
+        facts = {persona: expect.facts_of(made, persona) for persona in made["personas"]}
+        for persona, probe, name, point in expect.points(made):
+            if point["verdict"] == "broken":
+                deviation = expected.find(probe, name, facts[persona])
+                entry = deviations[deviation.probe, deviation.point, deviation.reason] if deviation else None
+                found.setdefault(blamed(f"{probe}.{name}", facts[persona], entry), set()).add(f"{row}: {probe}.{name}")
+    return found
+
+
+def test_whatever_is_broken_in_what_ships_has_somebody_to_blame() -> None:
+    deviations = {(path.stem, entry["point"], entry["reason"]): entry
+                  for path in expect.FOLDER.glob("*.toml") for entry in text.load_toml(path)["deviation"]}
+    sheets, expected = answers.load_all(), expect.read(expect.FOLDER)
+    found = unexplained(sheets, deviations, expected)
+    assert not {"", "unknown"} & found.keys(), found.get("", found.get("unknown"))
+    assert {"shared-sample-id", "inherit-stat-swapped", "kernel"} <= found.keys()
+    without = {key: entry for key, entry in deviations.items() if key[0] != "sample.shared_hit"}
+    nothing = expect.Expectations([one for one in expected.deviations if one.probe != "sample.shared_hit"])
+    assert unexplained({"amd64-6.12": sheets["amd64-6.12"]}, without, nothing)[""] == {"amd64-6.12: sample.shared_hit.faults_own_id"}
 
 
 def test_the_manual_of_the_library_says_the_same_releases() -> None:
