@@ -122,9 +122,19 @@ def test_the_worktree_goes_when_the_search_is_interrupted(
     with pytest.raises(KeyboardInterrupt), tree.opened(tree.commit("v6.1")):
         raise KeyboardInterrupt
     assert len(git(folder, "worktree", "list").splitlines()) == 1 and not tree.source.exists()
-    with tree.opened(tree.commit("v6.1")):  # and one that a killed run left is no obstacle
-        with tree.opened(tree.commit("v6.2")):
-            assert (tree.source / "answer").read_text() == "n 1\n"
+    git(folder, "worktree", "add", "--detach", str(tree.source), "v6.1")  # as a killed run leaves one
+    with tree.opened(tree.commit("v6.2")):
+        assert (tree.source / "answer").read_text() == "n 1\n"
+
+
+def test_two_searches_do_not_build_in_one_folder(repository: Callable[[str], Path], tmp_path: Path) -> None:
+    tree = tree_of(repository("yn"), tmp_path)
+    with tree.opened(tree.commit("v6.1")):
+        with pytest.raises(Missing, match="another search builds"), tree.opened(tree.commit("v6.2")):
+            pass
+        assert (tree.source / "answer").read_text() == "y 0\n"
+    with tree.opened(tree.commit("v6.2")):
+        assert (tree.source / "answer").read_text() == "n 1\n"
 
 
 def test_a_kernel_is_built(repository: Callable[[str], Path], tmp_path: Path) -> None:
