@@ -21,11 +21,20 @@ class Shown(NamedTuple):
     broken: list[Spot]
 
 
+def _kernels(spots: list[Spot]) -> list[Spot]:
+    """One of each kernel, whatever levels of perf_event_paranoid it was asked at; of the usual level if that is there."""
+    first: dict[tuple[str, ...], Spot] = {}
+    for spot in sorted(spots, key=lambda spot: spot.one.result.level not in ("", "2")):
+        first.setdefault((spot.row, spot.arch, spot.release, spot.kind), spot)
+    chosen = {spot.key for spot in first.values()}
+    return [spot for spot in spots if spot.key in chosen]
+
+
 def _points(site: Site, defect: Defect, known: dict[str, Point]) -> Iterator[Shown]:
     for key in defect.points:
         point = known.get(key)
-        broken = [spot for spot in site.spots if point and any(
-            (cell := site.cell(point, spot, persona)) and cell.verdict == defect.verdict for persona in spot.columns)]
+        broken = _kernels([spot for spot in site.spots if point and any(
+            (cell := site.cell(point, spot, persona)) and cell.verdict == defect.verdict for persona in spot.columns)])
         yield Shown(key, point, broken)
 
 

@@ -14,6 +14,7 @@ pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
 from reports import answers, asked, defects, verbs
 from reports.database import connect, matrix, ship
+from reports.database.test.conftest import sealed
 from reports.defects import Defect
 from reports.export import programs as recorded
 from reports.site import bundle, model, places, programs
@@ -137,7 +138,8 @@ def test_a_defect_says_which_kernels_have_it(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Defect, "program", property(lambda _self: program))
     monkeypatch.setattr(defects, "read", lambda: [made])
     results = [make(number) for number in range(4)]
-    site = build_into(tmp_path, results, monkeypatch)
+    levels = [sealed(each | {"environment": {"paranoid": level}}) for each in results for level in ("-1", "3")]
+    site = build_into(tmp_path, levels + results, monkeypatch)
     said = (site / "defects.html").read_text(encoding="utf-8")
     have = {each["identity"]["release"] for each in results if any(
         part["probes"]["alpha.probe0"]["points"]["point0"]["verdict"] == "broken" for part in each["personas"].values())}
