@@ -197,9 +197,14 @@ def test_the_manual_of_the_library_says_the_same_releases() -> None:
     """Of the defects that concern programs with the library: a paragraph each, with the release that the file names."""
     page = (TREE / "lib/man/perfmodes.7").read_text(encoding="utf-8").partition(".Sh BUGS")[2].partition(".Sh ")[0]
     paragraphs = page.split(".Pp\n")[1:]
-    since = {"shared-sample-id": "Since Linux {0.since} two software events that sample one hit",
-             "ended-target-output": "Linux {0.since} and later,", "counted-twice": "Before Linux {0.until} the sum of an inherited event",
-             "cpu-clock-lost": "In Linux {0.since} and early 6.17 cpu-clock loses"}
+    said = {"shared-sample-id": "Since Linux {0.since} two software events that sample one hit",
+            "ended-target-output": "Linux {0.since} and later,", "counted-twice": "Before Linux {0.until} the sum of an inherited event",
+            "cpu-clock-lost": "In Linux {0.since} and early 6.17 cpu-clock loses",
+            "cgroup-event-alone": "Before Linux {0.until} the first event of a cgroup on a CPU",
+            "tracepoint-period": "Before Linux {0.until} the first samples of a tracepoint",
+            "precise-ip-ignored": "core PMUs that have nothing precise accept", "deferred-chain-ignored": "From Linux {0.since} on,",
+            "ksymbol-without-jit": "Where BPF programs are not compiled,", "watch-across-words": "from Linux {0.since} to before {0.until},"}
     found = {defect.name: defect for defect in DEFECTS}
-    for (name, said), paragraph in zip(since.items(), paragraphs, strict=False):
-        assert said.format(found[name]) in paragraph, name
+    for (name, words), paragraph in zip(said.items(), paragraphs, strict=False):
+        assert words.format(found[name]) in paragraph, name
+    assert len(paragraphs) == len(said) + 2     # and the command that lists all
