@@ -53,8 +53,12 @@ bool call_of(uint32_t arch, int nr, struct call *ret);
  */
 #define RESULT_UNSEEN INT64_MIN
 #define RESULT_UNASKED (INT64_MIN + 1)	/* never made: its group is pretended */
+#define RESULT_NOT_FOUND (INT64_MIN + 2)	/* refused, as no descriptor came: later.c */
 bool watch_call(struct call *call);
 void watch_result(const struct call *call, int64_t result);
+
+/* Whether all calls like this open were made with success before. */
+bool watch_has_opened(const struct call *call);
 
 /* A process is about to execute a file: what would be changed by looking at it. */
 void exec_look(const struct call *call);
@@ -68,6 +72,9 @@ const char *exec_rights(const char *path);
 /* The counters of an event that a process is about to lose. */
 struct shape;
 void look_at_event(pid_t process, int fd, struct shape *shape);
+
+/* A descriptor of ours for the file of a process, or -1. */
+int look_copy(pid_t process, int fd);
 
 /* The path of a file that a process names, as seen from here. Returns its length or -errno. */
 int memory_text(pid_t tid, uint64_t address, char *buf, size_t size);

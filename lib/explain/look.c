@@ -19,7 +19,7 @@
 static int pidfd = -1;
 static pid_t whose;
 
-static int open_copy(pid_t process, int fd)
+int look_copy(pid_t process, int fd)
 {
 	int copy = -1;
 
@@ -85,7 +85,7 @@ void look_at_event(pid_t process, int fd, struct shape *shape)
 
 	if (shape->looked >= LOOKS)
 		return;
-	copy = open_copy(process, fd);
+	copy = look_copy(process, fd);
 	if (copy < 0)
 		return;
 	/* The number may be of another file by now; and this asks without changing anything. */

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "later.h"
 #include "pretend.h"
 #include "rights.h"
 
@@ -92,6 +93,29 @@ static int receive(int listener, struct notif *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	return ioctl(listener, NOTIF_RECV, ret) == 0 ? 0 : -errno;
+}
+
+/* What is waited for: notifications, and signals of this process. */
+static struct pollfd inputs[2] = { { .events = POLLIN }, { .events = POLLIN } };
+
+/*
+ * Each poll(2) of a listener walks through all that wait, unless it soon finds one that waits for
+ * its answer and one that was not received. So where many threads wait, it is done before the
+ * answer; what inputs[] says is then true, and not asked again where it is something.
+ */
+#define CROWD 8			/* calls in a row, each of another thread than the one before */
+
+static struct {
+	pid_t last;
+	unsigned int others;
+	bool polled;
+} crowd;
+
+static void look_ahead(pid_t tid)
+{
+	crowd.others = tid == crowd.last ? 0 : crowd.others + 1;
+	crowd.last = tid;
+	crowd.polled = crowd.others >= CROWD && poll(inputs, 2, 0) > 0;
 }
 
 /* False: the thread was killed, and its id may be of another by now. */
@@ -164,15 +188,25 @@ static void serve(struct start *start)
 	count_lost(notif.id);
 	call.tid = (pid_t)notif.pid;
 	memcpy(call.args, notif.data.args, sizeof(call.args));
+	look_ahead(call.tid);
 	known = notif.pid > 0 && call_of(notif.data.arch, notif.data.nr, &call);
 	if (known && start->pretend && pretend_answer(start->listener, notif.id, &call))
 		return;
+	if (known)
+		later_settle(&call);
 	wanted = known && watch_call(&call);
+	if (wanted && !start->pretend && later_can(&call)) {
+		if (go_on(start->listener, notif.id))
+			later_open(&call);
+		return;
+	}
 	seized = wanted && seize(call.tid);
 	valid = go_on(start->listener, notif.id);
 	result = seized ? result_of(&call, start) : RESULT_UNSEEN;
-	if (wanted && valid)
-		watch_result(&call, result);
+	if (!wanted || !valid)
+		return;
+	watch_result(&call, result);
+	later_note(&call, result);
 }
 
 /* ------------------------------------------------------------------------------- the caretaker */
@@ -226,13 +260,11 @@ static bool is_over(pid_t pid, int *ret_status)
 int notify_follow(struct start *start)
 {
 	uint64_t wake_here = 1;
-	struct pollfd lines[2] = {
-		{ .fd = start->listener, .events = POLLIN }, { .events = POLLIN },
-	};
 
-	lines[1].fd = signals_open();
-	if (lines[1].fd < 0)
-		return lines[1].fd;
+	inputs[0].fd = start->listener;
+	inputs[1].fd = signals_open();
+	if (inputs[1].fd < 0)
+		return inputs[1].fd;
 	(void)ioctl(start->listener, NOTIF_SET_FLAGS, wake_here);
 	start->cannot_pretend = start->pretend && !pretend_can(start->listener);
 	start->pretend = start->pretend && !start->cannot_pretend;
@@ -240,16 +272,21 @@ int notify_follow(struct start *start)
 	while (!start->ended) {
 		int status;
 
-		if (poll(lines, 2, -1) < 0 && errno != EINTR)
-			return -errno;
-		if (lines[0].revents & POLLIN)
-			serve(start);
-		if (lines[1].revents & POLLIN) {
-			signals_pass(lines[1].fd, start);
+		if (!crowd.polled && poll(inputs, 2, -1) < 0) {
+			if (errno != EINTR)
+				return -errno;
+			continue;
+		}
+		crowd.polled = false;
+		if (inputs[1].revents & POLLIN) {
+			signals_pass(inputs[1].fd, start);
 			if (!start->ended && is_over(start->pid, &status))
 				note_end(start, status);
 		}
+		if (inputs[0].revents & POLLIN)
+			serve(start);
 	}
+	later_settle(NULL);
 	return 0;
 }
 

@@ -91,11 +91,14 @@ extern struct shapes shapes;
 
 /* The one with the key of `like`, made where there is none. NULL: no room. */
 struct shape *shape_of(const struct shape *like);
+/* NULL: there is none. */
+struct shape *shape_find(const struct shape *like);
 
 /* What else was seen. */
 struct remarks {
 	uint64_t calls[CALLS];
 	uint64_t unseen;			/* results */
+	uint64_t not_found;			/* of `unseen`: refused, after many that opened */
 	uint64_t requests_unlooked;
 	uint64_t interrupted;			/* by signals, before they were looked at */
 	uint64_t untold;			/* stops at calls that were not told */

@@ -31,9 +31,12 @@ static void block_signals(void)
 
 int signals_open(void)
 {
+	/* Stops are waited for; a signal for each would be read and thrown away. */
+	const struct sigaction ends_alone = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
 	sigset_t mask;
 	int fd;
 
+	(void)sigaction(SIGCHLD, &ends_alone, NULL);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		sigaddset(&mask, passed[i]);

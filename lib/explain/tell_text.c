@@ -389,9 +389,12 @@ static void say_remarks(const struct start *start)
 	if (remarks.traces && start->ptrace)
 		note("the program traces others, which are traced already: it may have behaved "
 		     "differently; without --ptrace it is left alone");
-	if (remarks.unseen > 0)
+	if (remarks.unseen > remarks.not_found)
 		note("%llu results were not seen, as another program traces these threads",
-		     (unsigned long long)remarks.unseen);
+		     (unsigned long long)(remarks.unseen - remarks.not_found));
+	if (remarks.not_found > 0)
+		note("after many calls alike had opened events one was refused, or its descriptor "
+		     "replaced at once: which was not seen");
 	if (remarks.interrupted > 0)
 		note("%llu calls met a signal before they were looked at: where its handler was "
 		     "set without SA_RESTART, they ended with EINTR", (unsigned long long)

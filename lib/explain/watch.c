@@ -132,9 +132,10 @@ static void after_open(const struct call *call, int64_t result)
 	if (result == RESULT_UNASKED) {
 		shape->unseen++;
 		shape->unasked++;
-	} else if (result == RESULT_UNSEEN) {
+	} else if (result == RESULT_UNSEEN || result == RESULT_NOT_FOUND) {
 		shape->unseen++;
 		remarks.unseen++;
+		remarks.not_found += result == RESULT_NOT_FOUND;
 	} else if (result >= 0) {
 		shape->opened++;
 		event_add(process_of(call->tid, false), (int)result, shape, false);
@@ -143,6 +144,16 @@ static void after_open(const struct call *call, int64_t result)
 			place_of(call->tid, &shape->place);
 		count_error(shape->errors, ERRORS, (int)-result);
 	}
+}
+
+bool watch_has_opened(const struct call *call)
+{
+	const struct shape *shape;
+	struct shape like;
+
+	describe(call, &like);
+	shape = shape_find(&like);
+	return shape != NULL && shape->opened == shape->calls;
 }
 
 void watch_pretended(const struct call *call, int fd)

@@ -3,10 +3,11 @@
  * A program that is explained: each word says what it does, in order. It prints the errno of each
  * open, 0 for success, and exits with 3.
  *
- *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old][:phys][:member][:ask]   opens an event of its own
+ *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old][:phys][:member][:ask][:over]   opens an event of its own
  *                 thread; at: an address is set; old: by the first version of the attr; phys:
  *                 PHYS_ADDR; member: of the group of the last that opened; ask: it is enabled,
- *                 asked for its id, read and mapped, and what becomes of each is printed, too
+ *                 asked for its id, read and mapped, and what becomes of each is printed, too;
+ *                 over: another file gets its descriptor at once
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes page faults and sleeps once
@@ -102,6 +103,8 @@ static void *open_all(void *context)
 			printf("%d\n", fd < 0 ? errno : 0);
 		if (fd >= 0 && strstr(asked, ":ask") != NULL)
 			ask(fd);
+		if (fd >= 0 && strstr(asked, ":over") != NULL)
+			(void)dup2(STDOUT_FILENO, fd);
 		last = fd >= 0 ? fd : last;
 		if (fd >= 0 && attr.sample_period != 0)
 			(void)mmap(NULL, 9 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
