@@ -53,6 +53,12 @@ static uint64_t value_of(const struct pm_counts *counts, int copy, uint64_t *ret
 	return counts->member[0].value;
 }
 
+/* On one CPU of those that its threads run on: it waits for them, and for no counter. */
+static bool waits_for_tasks(const struct shape *shape)
+{
+	return shape->on_cpu && shape->target != TARGET_CPU && shape->target != TARGET_CGROUP;
+}
+
 static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
 {
 	const uint64_t format = shape->attr.read_format;
@@ -69,11 +75,14 @@ static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
 		return;
 	if (counts->time_enabled == 0)
 		shape->never_enabled++;
+	else if (counts->time_running == 0 && waits_for_tasks(shape))
+		shape->never_there++;
 	else if (counts->time_running == 0)
 		shape->never_ran++;
 	else if (value == 0 && counts->time_running >= LONG_ENOUGH)
 		shape->idle++;
-	if (counts->time_running > 0 && counts->time_running < counts->time_enabled / 2)
+	if (counts->time_running > 0 && counts->time_running < counts->time_enabled / 2 &&
+	    !waits_for_tasks(shape))
 		shape->part_time++;
 }
 

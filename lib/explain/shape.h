@@ -78,6 +78,7 @@ struct shape {
 	uint64_t map_bytes;
 	/* What was seen of its events before they were closed; `idle`: ran for long, counted 0 */
 	uint32_t looked, zero, idle, never_enabled, never_ran, part_time, in_error;
+	uint32_t never_there;			/* no thread of theirs ran on that CPU */
 	uint64_t sum, lost;
 };
 

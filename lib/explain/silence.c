@@ -9,6 +9,8 @@
 #include "words.h"
 
 #define INDENT 9
+#define SET_OUTPUT 5		/* of REQUESTS */
+#define SET_BPF 8
 
 static bool is_clock(const struct shape *shape)
 {
@@ -26,9 +28,22 @@ static bool must_count(const struct shape *shape)
 				   attr->config <= PERF_COUNT_HW_INSTRUCTIONS);
 }
 
+/*
+ * Samples that nobody can get: no ring of its own or of another, no program of BPF and no signal.
+ */
+static bool has_no_ring(const struct shape *shape)
+{
+	return shape->opened > 0 && shape->attr.sample_period != 0 && shape->rings == 0 &&
+		shape->map_error.count == 0 && shape->requests[SET_OUTPUT] == 0 &&
+		shape->requests[SET_BPF] == 0 && remarks.calls[CALL_BPF] == 0 &&
+		remarks.calls[CALL_FCNTL] == 0;
+}
+
 bool is_silent(const struct shape *shape)
 {
 	return (shape->opened > 0 && counts_nothing(shape)) || shape->never_ran > 0 ||
+		(shape->never_there > 0 && shape->never_there == shape->opened) ||
+		has_no_ring(shape) ||
 		shape->part_time > 0 || shape->in_error > 0 || shape->lost > 0 ||
 		(shape->idle > 0 && must_count(shape));
 }
@@ -52,6 +67,10 @@ void put_silence(const struct shape *shape, struct pm_words *words)
 	}
 	if (shape->never_enabled > 0)
 		put(words, "never enabled (%u of %u)", shape->never_enabled, looked);
+	if (shape->never_there > 0)
+		put(words, "no thread ran on that CPU (%u of %u)", shape->never_there, looked);
+	if (has_no_ring(shape))
+		pm_put(words, "%sno ring was mapped", words->length ? ", " : "");
 	if (shape->never_ran > 0)
 		put(words, "never on a counter (%u of %u)", shape->never_ran, looked);
 	if (shape->part_time > 0)
@@ -107,10 +126,16 @@ static uint64_t count_of(size_t offset)
 void say_silence(void)
 {
 	uint64_t lost = 0;
+	bool no_ring = false;
 
 	say_never();
-	for (size_t i = 0; i < shapes.count; i++)
+	for (size_t i = 0; i < shapes.count; i++) {
 		lost += shapes.list[i]->lost;
+		no_ring |= has_no_ring(shapes.list[i]);
+	}
+	if (no_ring)
+		say("events that sample, and no ring was mapped: their samples go nowhere; mmap(2) "
+		    "of the descriptor makes a ring");
 	if (count_of(offsetof(struct shape, never_ran)) > 0)
 		say("events that never got a counter: others hold them, or a group is larger than "
 		    "the PMU; their 0 is no count");

@@ -18,7 +18,7 @@ limit = lower(resource.RLIMIT_NOFILE, 3000)
 
 def test_all_are_counted_and_looked_at(place: Path) -> None:
     """64 pages are touched while 1000 events watch, each of which is found again when it is closed."""
-    run = Explained(place, "times=1000", "keep", FAULTS + ":u", "work", limit=limit)
+    run = Explained(place, "times=1000", "keep", FAULTS + ":u", "times=1", "work", limit=limit)
     assert run.errors == [0] * 1000
     assert run.one()["calls"] == run.one()["opened"] == 1000 and run.told["remarks"]["unseen"] == 0
     assert run.one()["looked"] == 1000 and run.one()["sum"] >= 64 * 1000

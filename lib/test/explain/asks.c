@@ -3,14 +3,18 @@
  * A program that is explained: each word says what it does, in order. It prints the errno of each
  * open, 0 for success, and exits with 3.
  *
- *   TYPE:CONFIG[:u][:cpu][:sample][:at][:old][:phys][:member][:ask][:over]   opens an event of its own
- *                 thread; at: an address is set; old: by the first version of the attr; phys:
- *                 PHYS_ADDR; member: of the group of the last that opened; ask: it is enabled,
- *                 asked for its id, read and mapped, and what becomes of each is printed, too;
- *                 over: another file gets its descriptor at once
+ *   TYPE:CONFIG[:WORD]...   opens an event of its own thread
+ *      u         of user mode                    cpu       of CPU 0, whatever runs there
+ *      sample    with a ring of 9 pages          bare      and without it
+ *      each      a sample of each, in a ring of 2 pages, and lost ones are counted
+ *      at        an address is set               old       by the first version of the attr
+ *      phys      PHYS_ADDR                       member    of the group of the last that opened
+ *      there     on CPU 1 alone                  over      another file gets its descriptor at once
+ *      ask       it is enabled, asked for its id, read and mapped, and what becomes of each is
+ *                printed, too
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
- *   work          makes page faults and sleeps once
+ *   work          makes 64 page faults, or N times as many, and sleeps once
  *   filter        from now on a filter answers EPERM to perf_event_open(2)
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
@@ -58,6 +62,11 @@ static struct perf_event_attr attr_of(const char *word)
 	attr.exclude_kernel = attr.exclude_hv = strstr(word, ":u") != NULL;
 	if (strstr(word, ":sample") != NULL)
 		attr.sample_period = 1000000;
+	if (strstr(word, ":each") != NULL) {
+		attr.sample_period = 1;
+		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+		attr.read_format |= 16;		/* PERF_FORMAT_LOST, v6.0 */
+	}
 	if (strstr(word, ":phys") != NULL)
 		attr.sample_type = PERF_SAMPLE_PHYS_ADDR;
 	if (strstr(word, ":old") != NULL)
@@ -91,12 +100,13 @@ static void ask(int fd)
 static void *open_all(void *context)
 {
 	struct perf_event_attr attr = attr_of(asked);
-	const int all = strstr(asked, ":cpu") != NULL;
+	const int all = strstr(asked, ":cpu") != NULL, there = strstr(asked, ":there") != NULL;
+	const size_t pages = strstr(asked, ":each") != NULL ? 2 : 9;
 	static int last = -1;
 
 	for (int i = 0; i < times; i++) {
 		const int fd = (int)syscall(__NR_perf_event_open, &attr, all ? -1 : 0,
-					    all ? 0 : -1, strstr(asked, ":member") != NULL ?
+					    all ? 0 : there ? 1 : -1, strstr(asked, ":member") != NULL ?
 					    last : -1, 0);
 
 		if (threads == 0)
@@ -106,8 +116,8 @@ static void *open_all(void *context)
 		if (fd >= 0 && strstr(asked, ":over") != NULL)
 			(void)dup2(STDOUT_FILENO, fd);
 		last = fd >= 0 ? fd : last;
-		if (fd >= 0 && attr.sample_period != 0)
-			(void)mmap(NULL, 9 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (fd >= 0 && attr.sample_period != 0 && strstr(asked, ":bare") == NULL)
+			(void)mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (fd >= 0 && !keep)
 			close(fd);
 	}
@@ -127,7 +137,7 @@ static void open_in_threads(void)
 
 static void work(void)
 {
-	const size_t size = 64 * 4096;
+	const size_t size = 64 * 4096 * (size_t)times;
 	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (size_t at = 0; at < size; at += 4096)

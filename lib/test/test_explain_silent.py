@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""What was accepted and gives nothing, held against what the program did: why, and no other reason."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from explaining import Explained, FAULTS, place_
+
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+place = place_
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU")
+def test_a_thread_that_never_was_on_the_cpu_of_its_event(place: Path) -> None:
+    """No counter was missing."""
+    run = Explained(place, "-c", "0", str(place / "asks"), "keep", FAULTS + ":u:there", "work", program="taskset")
+    assert run.errors == [0] and run.one()["silent"] and run.one()["sum"] == 0
+    assert run.one()["never_there"] == 1 and run.one()["never_ran"] == run.one()["part_time"] == 0
+    assert "no thread ran on that CPU" in run.text and "others hold them" not in run.text
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU")
+def test_a_thread_that_was_there(place: Path) -> None:
+    run = Explained(place, "-c", "1", str(place / "asks"), "keep", FAULTS + ":u:there", "work", program="taskset")
+    assert not run.one()["silent"] and run.one()["sum"] >= 64 and run.one()["never_there"] == 0
+
+
+def test_samples_without_a_ring(place: Path) -> None:
+    bare = Explained(place, "keep", FAULTS + ":u:sample:bare", "work")
+    assert bare.errors == [0] and bare.one()["silent"] and bare.one()["rings"] == 0
+    assert "no ring was mapped" in bare.text
+    ring = Explained(place, "keep", FAULTS + ":u:sample", "work")
+    assert not ring.one()["silent"] and ring.one()["rings"] == 1 and "no ring" not in ring.text
+
+
+def test_records_that_were_lost(place: Path) -> None:
+    """1,280 samples of 24 bytes do not fit into a page; 64 do."""
+    run = Explained(place, "keep", FAULTS + ":u:each", "times=20", "work")
+    if run.errors == [errno.EINVAL]:
+        pytest.skip("this kernel counts no lost records")
+    assert run.one()["silent"] and run.one()["lost"] >= 1280 - 4096 // 24 and "records were lost" in run.text
+    few = Explained(place, "keep", FAULTS + ":u:each", "work")
+    assert few.one()["lost"] == 0 and not few.one()["silent"] and "lost" not in few.text
