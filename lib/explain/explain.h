@@ -40,6 +40,8 @@ struct call {
 	/* OPEN: its attr as it lay in memory, and how much of it could be read */
 	unsigned char attr[ATTR_ROOM];
 	size_t attr_read;
+	/* SECCOMP, PRCTL: what the filter that is set would answer perf_event_open(2) */
+	uint32_t answer;
 };
 
 /* Fills `which` and `narrow` by architecture and number. False: none that is looked at. */
@@ -54,6 +56,8 @@ bool call_of(uint32_t arch, int nr, struct call *ret);
 #define RESULT_UNSEEN INT64_MIN
 #define RESULT_UNASKED (INT64_MIN + 1)	/* never made: its group is pretended */
 #define RESULT_NOT_FOUND (INT64_MIN + 2)	/* refused, as no descriptor came: later.c */
+#define RESULT_TRAPPED (INT64_MIN + 3)	/* a filter ended the thread, or gave it a signal */
+#define RESULT_LAST RESULT_TRAPPED	/* none of these is a result */
 bool watch_call(struct call *call);
 void watch_result(const struct call *call, int64_t result);
 
@@ -75,6 +79,8 @@ void look_at_event(pid_t process, int fd, struct shape *shape);
 
 /* A descriptor of ours for the file of a process, or -1. */
 int look_copy(pid_t process, int fd);
+/* The id of the event at that number. 0: there is none. */
+uint64_t event_id_at(pid_t process, int fd);
 
 /* The path of a file that a process names, as seen from here. Returns its length or -errno. */
 int memory_text(pid_t tid, uint64_t address, char *buf, size_t size);

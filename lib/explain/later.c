@@ -9,9 +9,7 @@
 #define _GNU_SOURCE
 #include "later.h"
 
-#include <errno.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "shape.h"
 
@@ -33,20 +31,6 @@ static struct {
 
 static bool failed_once;
 
-/* The id of the event at that number. 0: there is none. */
-static uint64_t id_at(pid_t process, int fd)
-{
-	const int copy = look_copy(process, fd);
-	uint64_t id = 0;
-
-	if (copy < 0)
-		return 0;
-	if (pm_ioctl(copy, PERF_EVENT_IOC_ID, (unsigned long)&id) < 0)
-		id = 0;
-	(void)close(copy);
-	return id;
-}
-
 /* The next number may be beyond the limit, and then the errno is wanted. */
 static bool has_room(pid_t process)
 {
@@ -63,7 +47,7 @@ bool later_can(const struct call *call)
 	    !has_room(process_of(call->tid, false)))
 		return false;
 	if (row.id == 0)
-		row.id = id_at(process_of(call->tid, false), row.fd);
+		row.id = event_id_at(process_of(call->tid, false), row.fd);
 	return row.id != 0;
 }
 
@@ -85,7 +69,7 @@ static void end_pending(int64_t result)
 /* Another event may be there that is known already, of another thread. */
 static bool is_it(pid_t process, int fd)
 {
-	const uint64_t id = event_find(process, fd) == NULL ? id_at(process, fd) : 0;
+	const uint64_t id = event_find(process, fd) == NULL ? event_id_at(process, fd) : 0;
 
 	if (id <= pending.id)
 		return false;

@@ -37,6 +37,19 @@ int look_copy(pid_t process, int fd)
 	return copy;
 }
 
+uint64_t event_id_at(pid_t process, int fd)
+{
+	const int copy = look_copy(process, fd);
+	uint64_t id = 0;
+
+	if (copy < 0)
+		return 0;
+	if (pm_ioctl(copy, PERF_EVENT_IOC_ID, (unsigned long)&id) < 0)
+		id = 0;
+	(void)close(copy);
+	return id;
+}
+
 /* A member of a group is found by its id; the leader comes first. */
 static uint64_t value_of(const struct pm_counts *counts, int copy, uint64_t *ret_lost)
 {

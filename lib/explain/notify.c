@@ -30,7 +30,6 @@
 /* Newer than the headers that this builds with. */
 #define FILTER_NEW_LISTENER (1UL << 3)		/* v5.0 */
 #define FILTER_WAIT_KILLABLE (1UL << 5)		/* v5.19: a signal does not end the wait */
-#define RET_USER_NOTIF 0x7fc00000U
 #define GET_NOTIF_SIZES 3
 #define CONTINUE 1				/* v5.5 */
 #define EVENT_STOP 128				/* PTRACE_EVENT_STOP */

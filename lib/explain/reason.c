@@ -239,14 +239,17 @@ static void explain_as_self(const struct shape *shape, struct reason *ret)
  */
 static void blame_own_filter(const struct shape *shape, struct reason *ret)
 {
+	const uint32_t action = remarks.own_filter & FILTER_ACTION;
 	const int error = shape->errors[0].error;
+	const bool by_listener = action == RET_USER_NOTIF;
 
-	if ((remarks.own_filter & FILTER_ACTION) != SECCOMP_RET_ERRNO ||
-	    (int)(remarks.own_filter & SECCOMP_RET_DATA) != error || !ret->again_differs)
+	if (!remarks.filtered || !ret->again_differs || (!by_listener &&
+	    (action != SECCOMP_RET_ERRNO ||
+	     (int)(remarks.own_filter & SECCOMP_RET_DATA) != error)))
 		return;
 	ret->first.cause = PM_CAUSE_FILTER;
-	PM_SAY(ret->first.gate, "a filter of system calls that the program set itself answers %s",
-	       pm_errno_name(error));
+	PM_SAY(ret->first.gate, "a %s of system calls that the program set itself answers %s",
+	       by_listener ? "listener" : "filter", pm_errno_name(error));
 	PM_SAY(ret->first.change, "have the program allow perf_event_open in its filter, or open "
 	       "its events before it sets it");
 	ret->behind[0] = '\0';

@@ -10,6 +10,7 @@
 #define REQUESTS 12		/* of ioctl(2): the numbers of PERF_EVENT_IOC_* */
 #define LOOKS 1024		/* events of a shape whose counts are looked at */
 #define TEXT_ROOM 256
+#define RET_USER_NOTIF 0x7fc00000u	/* of a filter, v5.0 */
 #define FILTER_ACTION 0xffff0000u	/* of what a filter of system calls answers */
 
 enum target {
@@ -106,7 +107,9 @@ struct remarks {
 	bool traces;				/* the program traces others */
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */
-	uint32_t own_filter;			/* what a filter of its own answers; 0: allows */
+	uint64_t trapped;			/* of `unseen`: by a filter */
+	bool filtered;				/* a filter of its own takes the call */
+	uint32_t own_filter;			/* what it answers then */
 	uint32_t open_before;			/* events of a process that ran already */
 	uint32_t disabled_all, enabled_all;	/* prctl(2) */
 	struct error_count bpf;

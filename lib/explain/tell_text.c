@@ -50,7 +50,7 @@ static void say_verdict(const struct start *start)
 	struct flow flow;
 
 	flow_begin(&flow, "", 0);
-	if (calls == 0 && remarks.own_filter != 0 && !start->ptrace)
+	if (calls == 0 && remarks.filtered && !start->ptrace)
 		flow_put(&flow, "No perf_event_open of %s was seen.", start->argv[0]);
 	else if (calls == 0 && remarks.untold != 0)
 		flow_put(&flow, "What %s asked is not known: this kernel does not tell a tracer "
@@ -304,12 +304,14 @@ static void say_own_filter(const struct start *start)
 {
 	const uint32_t action = remarks.own_filter & FILTER_ACTION;
 
-	if (remarks.own_filter == 0)
+	if (!remarks.filtered)
 		return;
 	if (action == SECCOMP_RET_ERRNO)
 		note("a filter that the program set itself answers %s to perf_event_open%s",
 		     pm_errno_name((int)(remarks.own_filter & SECCOMP_RET_DATA)), start->ptrace ?
 		     "" : ": later calls are not seen here; --ptrace shows them");
+	else if (action == RET_USER_NOTIF)
+		note("the program answers perf_event_open itself, by a filter with a listener");
 	else
 		note("a filter that the program set itself ends or traps perf_event_open%s",
 		     start->ptrace ? "" : ": later calls are not seen here; --ptrace shows them");
@@ -389,9 +391,12 @@ static void say_remarks(const struct start *start)
 	if (remarks.traces && start->ptrace)
 		note("the program traces others, which are traced already: it may have behaved "
 		     "differently; without --ptrace it is left alone");
-	if (remarks.unseen > remarks.not_found)
+	if (remarks.unseen > remarks.not_found + remarks.trapped)
 		note("%llu results were not seen, as another program traces these threads",
-		     (unsigned long long)(remarks.unseen - remarks.not_found));
+		     (unsigned long long)(remarks.unseen - remarks.not_found - remarks.trapped));
+	if (remarks.trapped > 0)
+		note("%llu calls were ended or trapped by a filter of system calls (SIGSYS)",
+		     (unsigned long long)remarks.trapped);
 	if (remarks.not_found > 0)
 		note("after many calls alike had opened events one was refused, or its descriptor "
 		     "replaced at once: which was not seen");
@@ -418,7 +423,8 @@ void tell_text(const struct start *start)
 	gates.count = gates_find(gates.list, GATES);
 	printf("\n");
 	say_verdict(start);
-	if (remarks.calls[CALL_OPEN] == 0 && remarks.own_filter == 0 && remarks.untold == 0)
+	if (remarks.calls[CALL_OPEN] == 0 && !remarks.filtered && remarks.untold == 0 &&
+	    !(remarks.traces && start->ptrace))
 		tell_files();
 	say_shapes(&gates);
 	say_gates(&gates);

@@ -34,6 +34,7 @@ struct info {
 struct pending {
 	struct pending *next;
 	struct call call;
+	int64_t number;		/* of the call */
 };
 
 static struct pending *pending[BUCKETS];
@@ -58,7 +59,7 @@ void trace_gone(pid_t tid)
 	free(gone);
 }
 
-static void remember(const struct call *call)
+static void remember(const struct call *call, int64_t number)
 {
 	struct pending *made;
 
@@ -67,6 +68,7 @@ static void remember(const struct call *call)
 	if (made == NULL)
 		return;
 	made->call = *call;
+	made->number = number;
 	made->next = pending[(unsigned int)call->tid % BUCKETS];
 	pending[(unsigned int)call->tid % BUCKETS] = made;
 }
@@ -77,7 +79,14 @@ static void enter(pid_t tid, const struct info *info)
 
 	memcpy(call.args, info->entry.args, sizeof(call.args));
 	if (call_of(info->arch, (int)info->entry.nr, &call) && watch_call(&call))
-		remember(&call);
+		remember(&call, (int64_t)info->entry.nr);
+}
+
+/* A filter that ends or traps a call puts its number back to where the result is looked for. */
+static bool is_trapped(const struct pending *asked, int64_t value)
+{
+	return asked->call.which == CALL_OPEN && value == asked->number &&
+		event_id_at(process_of(asked->call.tid, false), (int)value) == 0;
 }
 
 static void leave(pid_t tid, const struct info *info)
@@ -89,7 +98,7 @@ static void leave(pid_t tid, const struct info *info)
 		return;
 	if (asked->call.narrow)
 		value = (int32_t)value;
-	watch_result(&asked->call, value);
+	watch_result(&asked->call, is_trapped(asked, value) ? RESULT_TRAPPED : value);
 	trace_gone(tid);
 }
 

@@ -132,10 +132,11 @@ static void after_open(const struct call *call, int64_t result)
 	if (result == RESULT_UNASKED) {
 		shape->unseen++;
 		shape->unasked++;
-	} else if (result == RESULT_UNSEEN || result == RESULT_NOT_FOUND) {
+	} else if (result <= RESULT_LAST) {
 		shape->unseen++;
 		remarks.unseen++;
 		remarks.not_found += result == RESULT_NOT_FOUND;
+		remarks.trapped += result == RESULT_TRAPPED;
 	} else if (result >= 0) {
 		shape->opened++;
 		event_add(process_of(call->tid, false), (int)result, shape, false);
@@ -239,35 +240,68 @@ static void before_end(const struct call *call)
 		   range ? (unsigned int)call->args[1] : UINT32_MAX, look_at_event);
 }
 
-/* A filter that the program sets itself: from then on its answer comes before ours is asked. */
-static void read_filter(const struct call *call, uint64_t address, uint64_t flags)
+/* Whether nobody else is asked, or another listener. */
+static bool takes_the_call(uint32_t answer)
+{
+	switch (answer & FILTER_ACTION) {
+	case SECCOMP_RET_ALLOW:
+	case SECCOMP_RET_LOG:
+	case SECCOMP_RET_TRACE: return false;
+	default: return true;
+	}
+}
+
+/* What a filter would answer that the program sets itself; it may be gone behind the call. */
+static uint32_t read_filter(const struct call *call, uint64_t address)
 {
 	static struct sock_filter code[FILTER_MOST];
 	unsigned char head[16] = { 0 };
 	uint16_t count;
 	uint64_t at = 0;
-	uint32_t answer;
 
-	remarks.listener_refused |= flags >> 3 & 1;
 	if (memory_read(call->tid, address, head, call->narrow ? 8 : 16) < 8)
-		return;
+		return SECCOMP_RET_ALLOW;
 	memcpy(&count, head, sizeof(count));
 	memcpy(&at, head + (call->narrow ? 4 : 8), call->narrow ? 4 : 8);
 	if (count > FILTER_MOST || memory_read(call->tid, at, code, count * sizeof(code[0])) !=
 	    (ssize_t)(count * sizeof(code[0])))
-		return;
-	answer = filter_answer(code, count);
-	if ((answer & FILTER_ACTION) != SECCOMP_RET_ALLOW)
-		remarks.own_filter = answer;
+		return SECCOMP_RET_ALLOW;
+	return filter_answer(code, count);
 }
 
-static bool before_prctl(const struct call *call)
+static bool before_filter(struct call *call)
+{
+	const bool sets = call->which == CALL_SECCOMP ?
+		call->args[0] == SECCOMP_SET_MODE_FILTER :
+		call->args[0] == PR_SET_SECCOMP && call->args[1] == SECCOMP_MODE_FILTER;
+
+	if (sets)
+		call->answer = read_filter(call, call->args[2]);
+	return sets;
+}
+
+/*
+ * From then on its answer comes before ours is asked. Where the result is not seen, it is taken to
+ * be set; with TSYNC the id of a thread is a refusal.
+ */
+static void after_filter(const struct call *call, int64_t result)
+{
+	const uint64_t flags = call->which == CALL_SECCOMP ? call->args[1] : 0;
+	const bool listener = flags >> 3 & 1, together = flags & 1;
+
+	remarks.listener_refused |= listener && (result == -EBUSY || result == RESULT_UNSEEN);
+	if (takes_the_call(call->answer) && (result == RESULT_UNSEEN ? !listener : result == 0 ||
+					     (result > 0 && (listener || !together)))) {
+		remarks.filtered = true;
+		remarks.own_filter = call->answer;
+	}
+}
+
+static bool before_prctl(struct call *call)
 {
 	remarks.disabled_all += call->args[0] == PR_TASK_PERF_EVENTS_DISABLE;
 	remarks.enabled_all += call->args[0] == PR_TASK_PERF_EVENTS_ENABLE;
-	if (call->args[0] == PR_SET_SECCOMP && call->args[1] == SECCOMP_MODE_FILTER)
-		read_filter(call, call->args[2], 0);
-	return false;
+	return before_filter(call);
 }
 
 bool watch_call(struct call *call)
@@ -284,7 +318,7 @@ bool watch_call(struct call *call)
 	case CALL_BPF: return call->args[0] == PROG_LOAD || call->args[0] == LINK_CREATE;
 	case CALL_EXEC:
 	case CALL_EXEC_AT: exec_look(call); return false;
-	case CALL_SECCOMP: read_filter(call, call->args[2], call->args[1]); return false;
+	case CALL_SECCOMP: return before_filter(call);
 	case CALL_PTRACE: remarks.traces = true; return false;
 	default: return call->which >= CALL_FILE_OPEN && before_file(call);
 	}
@@ -298,6 +332,8 @@ void watch_result(const struct call *call, int64_t result)
 		after_ioctl(call, result);
 	else if (call->which == CALL_MMAP)
 		after_map(call, result);
+	else if (call->which == CALL_SECCOMP || call->which == CALL_PRCTL)
+		after_filter(call, result);
 	else if (call->which >= CALL_FILE_OPEN)
 		after_file(call, result);
 	else if (call->which == CALL_BPF && result < 0 && result != RESULT_UNSEEN)

@@ -15,7 +15,8 @@
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes 64 page faults, or N times as many, and sleeps once
- *   filter        from now on a filter answers EPERM to perf_event_open(2)
+ *   filter[:trap|:kill|:log]   from now on a filter answers EPERM to perf_event_open(2), or does that
+ *   listener      from now on a thread of its own does; prints the errno of setting it up
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
  *   wait          says so, until a byte can be read
@@ -145,19 +146,62 @@ static void work(void)
 	usleep(1000);
 }
 
-static void set_filter(void)
+static int install(unsigned int action, unsigned long flags)
 {
 	struct sock_filter code[] = {
 		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, 0 },
 		{ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_perf_event_open },
-		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM },
+		{ BPF_RET | BPF_K, 0, 0, action },
 		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
 	};
 	struct sock_fprog program = { 4, code };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		exit(4);
+	return (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+static void set_filter(const char *word)
+{
+	if (install(strstr(word, ":trap") != NULL ? SECCOMP_RET_TRAP :
+		    strstr(word, ":kill") != NULL ? SECCOMP_RET_KILL_PROCESS :
+		    strstr(word, ":log") != NULL ? SECCOMP_RET_LOG : SECCOMP_RET_ERRNO | EPERM,
+		    0) != 0)
+		exit(4);
+	fflush(stdout);
+}
+
+static volatile int listener = -2;
+
+static void *answer_all(void *context)
+{
+	struct { uint64_t id; char rest[72]; } got;
+	struct { uint64_t id; int64_t value; int error; unsigned int flags; } answer;
+
+	while (listener == -2)
+		usleep(100);
+	while (listener >= 0) {
+		memset(&got, 0, sizeof(got));
+		memset(&answer, 0, sizeof(answer));
+		if (ioctl(listener, _IOC(_IOC_READ | _IOC_WRITE, '!', 0, 80), &got) != 0)
+			continue;
+		answer.id = got.id;
+		answer.error = -EPERM;
+		(void)ioctl(listener, _IOC(_IOC_READ | _IOC_WRITE, '!', 1, 24), &answer);
+	}
+	return context;
+}
+
+static void set_listener(void)
+{
+	pthread_t thread;
+	int fd;
+
+	if (pthread_create(&thread, NULL, answer_all, NULL) != 0)
+		exit(4);
+	fd = install(0x7fc00000, 8);		/* SECCOMP_RET_USER_NOTIF, NEW_LISTENER */
+	printf("%d\n", fd < 0 ? errno : 0);
+	listener = fd < 0 ? -1 : fd;
 }
 
 /* r0 = 0, again and again, then exit; the verifier looks for signals on its way. */
@@ -255,8 +299,10 @@ int main(int argc, char **argv)
 			keep = 1;
 		else if (strcmp(argv[i], "work") == 0)
 			work();
-		else if (strcmp(argv[i], "filter") == 0)
-			set_filter();
+		else if (strncmp(argv[i], "filter", 6) == 0)
+			set_filter(argv[i]);
+		else if (strcmp(argv[i], "listener") == 0)
+			set_listener();
 		else if (strcmp(argv[i], "load") == 0)
 			load();
 		else if (strcmp(argv[i], "wait") == 0) {
