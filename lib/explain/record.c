@@ -56,17 +56,6 @@ static void put_machine(FILE *file)
 
 /* ------------------------------------------------------------------------------------ the attr */
 
-/* Where an event is planted by the program: its name is private. */
-static bool is_planted(const char *name)
-{
-	static const char *const systems[] = { "probe", "uprobe", "kprobe", "synthetic", "sdt_" };
-
-	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
-		if (strncmp(name, systems[i], strlen(systems[i])) == 0)
-			return true;
-	return false;
-}
-
 static void put_event(FILE *file, const struct shape *shape)
 {
 	static const char *const types[] = {
@@ -100,15 +89,24 @@ static uint64_t number_at(const struct shape *shape, size_t offset, size_t bytes
 	return value;
 }
 
-/* Fields that may hold an address: that they are set is told, and not to what. */
+/*
+ * Fields that may hold an address: that they are set is told, and not to what. Where no part of the
+ * kernel reads them they may hold anything.
+ */
 static bool is_address(const struct shape *shape, const char *name)
 {
+	char pmu[100];
+
 	if (strcmp(name, "sig_data") == 0)
 		return true;
-	if (strcmp(name, "config1") != 0 && strcmp(name, "config2") != 0)
+	if (strncmp(name, "config", 6) != 0)
 		return false;
-	return shape->attr.type == PERF_TYPE_BREAKPOINT ? strcmp(name, "config1") == 0 :
-		shape->attr.type >= PERF_TYPE_MAX && ((int64_t)shape->attr.type ==
+	if (shape->attr.type < PERF_TYPE_RAW || (shape->attr.type >= PERF_TYPE_MAX &&
+	    !name_pmu(shape->attr.type, pmu, sizeof(pmu))))
+		return true;
+	if (shape->attr.type == PERF_TYPE_BREAKPOINT)
+		return strcmp(name, "config2") != 0;
+	return strcmp(name, "config3") != 0 && shape->attr.type >= PERF_TYPE_MAX && ((int64_t)shape->attr.type ==
 		pm_pmu_type("uprobe") || (int64_t)shape->attr.type == pm_pmu_type("kprobe"));
 }
 

@@ -82,6 +82,52 @@ bool name_tracepoint(uint64_t id, char *buf, size_t size)
 	return false;
 }
 
+static bool is_listed(FILE *list, const char *name)
+{
+	const size_t length = strlen(name);
+	char line[512];
+
+	/* "p:GROUP/EVENT ...", "r2:GROUP/EVENT ...", "GROUP/EVENT" of synthetic ones */
+	while (fgets(line, sizeof(line), list) != NULL) {
+		const char *colon = strchr(line, ':');
+		const char *at = colon != NULL && colon < line + strcspn(line, " /") ? colon + 1 :
+			line;
+
+		if (strncmp(at, name, length) == 0 && strchr(" \t\n", at[length]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+bool is_planted(const char *name)
+{
+	static const char *const systems[] = {
+		"probe", "uprobe", "kprobe", "synthetic", "sdt_", "user_events",
+	};
+	static const char *const lists[] = { "dynamic_events", "kprobe_events", "uprobe_events" };
+	char root[200], path[300], wanted[200];
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
+		if (strncmp(name, systems[i], strlen(systems[i])) == 0)
+			return true;
+	if (pm_tracefs_root(root, sizeof(root)) < 0)
+		return false;
+	snprintf(wanted, sizeof(wanted), "%s", name);
+	if (strchr(wanted, ':') != NULL)
+		*strchr(wanted, ':') = '/';
+	for (size_t i = 0; !found && i < sizeof(lists) / sizeof(lists[0]); i++) {
+		FILE *list;
+
+		snprintf(path, sizeof(path), "%s/%s", root, lists[i]);
+		list = fopen(path, "re");
+		found = list != NULL && is_listed(list, wanted);
+		if (list != NULL)
+			(void)fclose(list);
+	}
+	return found;
+}
+
 struct wanted {
 	uint32_t type;
 	char *name;

@@ -11,6 +11,9 @@ void name_event(const struct shape *shape, char *buf, size_t size);
 /* "SYSTEM:EVENT" of a tracepoint's id. False: tracefs does not tell. */
 bool name_tracepoint(uint64_t id, char *buf, size_t size);
 
+/* Whether somebody planted that tracepoint: its name may be private. */
+bool is_planted(const char *name);
+
 /* What the PMU of such a type is called in sysfs. False: there is none. */
 bool name_pmu(uint32_t type, char *buf, size_t size);
 
