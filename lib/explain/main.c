@@ -184,6 +184,7 @@ int main(int argc, char **argv)
 	struct start start = { .listener = -1 };
 	const char *rights;
 	struct pm_env env;
+	bool asked;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+hq", known, NULL)) != -1)
@@ -210,11 +211,12 @@ int main(int argc, char **argv)
 		return explain(&options, &start);
 	}
 	start.argv = argv + optind;
+	asked = start.ptrace;
 	choose(&start);
 	if (start.pretend && (start.why_ptrace != NULL || pretend_obstacle() != NULL))
 		return wrong("--pretend answers calls, which notifications of seccomp(2) alone "
-			     "can%s: %s", "", start.why_ptrace ? start.why_ptrace :
-			     pretend_obstacle());
+			     "can%s: %s", "", asked ? "--ptrace does without them" :
+			     start.why_ptrace ? start.why_ptrace : pretend_obstacle());
 	rights = find_obstacle(&start, &env);
 	if (rights != NULL)
 		return wrong("%s is %s, and would lose those rights by being looked at: what it "

@@ -67,6 +67,6 @@ def test_what_is_wrong_or_full_is_not_pretended(place: Path) -> None:
 @pretends
 def test_where_nothing_can_be_pretended(place: Path) -> None:
     run = Explained(place, NO_PMU, options=("--pretend", "--ptrace"))
-    assert run.done.returncode == 2 and run.done.stdout == "" and "notifications" in run.text
+    assert run.done.returncode == 2 and run.done.stdout == "" and "--ptrace does without them" in run.text
     run = Explained(place, NO_PMU, options=("--pretend",), limit=lambda: refuse_perf(errno.EPERM))
     assert run.done.returncode == 2 and "a filter around it" in run.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,20 @@ def test_samples_without_a_ring(place: Path) -> None:
     assert "no ring was mapped" in bare.text
     ring = Explained(place, "keep", FAULTS + ":u:sample", "work")
     assert not ring.one()["silent"] and ring.one()["rings"] == 1 and "no ring" not in ring.text
+
+
+PERIODS = """import ctypes, struct
+for period in range(1, 301):  # a dummy event of user mode, disabled
+    ctypes.CDLL(None).syscall({number}, struct.pack("IIQQQQQ16x", 1, 64, 9, period, 0, 0, 0x21), 0, -1, -1, 0)"""
+OPEN = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "s390x": 331}
+
+
+@pytest.mark.skipif(platform.machine() not in OPEN, reason="the number of the call is not known")
+def test_hundreds_of_kinds_are_a_screen(place: Path) -> None:
+    script = PERIODS.replace("{number}", str(OPEN[platform.machine()]))
+    run = Explained(place, "-c", script, program="/usr/bin/python3")
+    assert len(run.told["asked"]) == 300 and 40 < len(run.done.stderr.splitlines()) < 60
+    assert "and 260 more kinds of calls: --json FILE tells all" in run.text
 
 
 def test_records_that_were_lost(place: Path) -> None:
