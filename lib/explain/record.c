@@ -95,19 +95,20 @@ static uint64_t number_at(const struct shape *shape, size_t offset, size_t bytes
  */
 static bool is_address(const struct shape *shape, const char *name)
 {
+	const int64_t type = (int64_t)shape->attr.type;
 	char pmu[100];
 
 	if (strcmp(name, "sig_data") == 0)
 		return true;
 	if (strncmp(name, "config", 6) != 0)
 		return false;
-	if (shape->attr.type < PERF_TYPE_RAW || (shape->attr.type >= PERF_TYPE_MAX &&
-	    !name_pmu(shape->attr.type, pmu, sizeof(pmu))))
+	if (type < PERF_TYPE_RAW ||
+	    (type >= PERF_TYPE_MAX && !name_pmu(shape->attr.type, pmu, sizeof(pmu))))
 		return true;
-	if (shape->attr.type == PERF_TYPE_BREAKPOINT)
+	if (type == PERF_TYPE_BREAKPOINT)
 		return strcmp(name, "config2") != 0;
-	return strcmp(name, "config3") != 0 && shape->attr.type >= PERF_TYPE_MAX && ((int64_t)shape->attr.type ==
-		pm_pmu_type("uprobe") || (int64_t)shape->attr.type == pm_pmu_type("kprobe"));
+	return strcmp(name, "config3") != 0 && type >= PERF_TYPE_MAX &&
+		(type == pm_pmu_type("uprobe") || type == pm_pmu_type("kprobe"));
 }
 
 #define ROW(name, member, offset, bytes, since) { #name, offset, bytes },

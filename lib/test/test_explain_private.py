@@ -23,7 +23,7 @@ PROGRAM = r"""
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-static const char text[] = "/home/SECRET12/SECRET12";
+static const char text[] = "/SECRET12/SECRET12";
 static struct { struct perf_event_attr attr; char behind[256]; } asked;
 static int ask(unsigned int type, unsigned long config, unsigned long one)
 {

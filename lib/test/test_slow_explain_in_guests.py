@@ -89,9 +89,9 @@ def program_of(words: list[str]) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """What ends after some seconds here may not have begun by then in a guest."""
+    """What ends after some seconds here may not have begun by then in a guest, or not end for a minute (perf top)."""
     words = programs()[name]
-    return ["timeout", "30", *words[2:]] if words[0] == "timeout" else words
+    return ["timeout", "-k", "10", "30", *words[2:]] if words[0] == "timeout" else words
 
 
 def recording(name: str, persona: str) -> Path:

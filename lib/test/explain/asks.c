@@ -15,7 +15,7 @@
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes 64 page faults, or N times as many, and sleeps once
- *   filter[:trap|:kill|:log]   from now on a filter answers EPERM to perf_event_open(2), or does that
+ *   filter[:HOW]  from now on a filter answers EPERM to perf_event_open(2), or by trap, kill, log
  *   listener      from now on a thread of its own does; prints the errno of setting it up
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
@@ -101,14 +101,14 @@ static void ask(int fd)
 static void *open_all(void *context)
 {
 	struct perf_event_attr attr = attr_of(asked);
-	const int all = strstr(asked, ":cpu") != NULL, there = strstr(asked, ":there") != NULL;
+	const int all = strstr(asked, ":cpu") != NULL, member = strstr(asked, ":member") != NULL;
+	const int cpu = all ? 0 : strstr(asked, ":there") != NULL ? 1 : -1;
 	const size_t pages = strstr(asked, ":each") != NULL ? 2 : 9;
 	static int last = -1;
 
 	for (int i = 0; i < times; i++) {
-		const int fd = (int)syscall(__NR_perf_event_open, &attr, all ? -1 : 0,
-					    all ? 0 : there ? 1 : -1, strstr(asked, ":member") != NULL ?
-					    last : -1, 0);
+		const int fd = (int)syscall(__NR_perf_event_open, &attr, all ? -1 : 0, cpu,
+					    member ? last : -1, 0);
 
 		if (threads == 0)
 			printf("%d\n", fd < 0 ? errno : 0);
