@@ -83,9 +83,14 @@ class Source:
     def personas(self) -> list[str]:
         return personas.in_order({persona for persona, _level in self.views})
 
-    def level(self, wanted: str = "") -> str:
-        """The level that is meant: the wanted one, or else the usual one, or else the first."""
-        return wanted or (USUAL if USUAL in self.levels else next(iter(self.levels), ONE))
+    def level(self, wanted: str = "", persona: str = "") -> str:
+        """The level that is meant: the wanted one, or else the usual one, or else the first at which a persona was asked."""
+        asked = self.levels_of(persona) or self.levels
+        return wanted or (USUAL if USUAL in asked else next(iter(asked), ONE))
+
+    def levels_of(self, persona: str) -> list[str]:
+        """Those at which a persona was asked."""
+        return [level for who, level in self.views if who == persona]
 
     def _facts(self, who: str, level: str) -> set[str]:
         """What the points of the levels found that a level answers, at whatever level that was asked."""
@@ -112,7 +117,8 @@ class Source:
             return ""
         if persona not in self.personas:
             return f"nobody asked as {persona}"
-        return f"nobody asked at {at(level)}; asked at {', '.join(self.levels)}"
+        whom = f" as {persona}" if self.like(level) in self.levels else ""
+        return f"nobody asked{whom} at {at(level)}; asked at {', '.join(self.levels_of(persona))}"
 
     def closed(self, persona: str, level: str) -> str:
         """Why a level that nobody was asked at refuses all events to a persona, where the points of the

@@ -114,12 +114,12 @@ def history(args: argparse.Namespace) -> int:
 
 def _level(asked_for: str, usual: str, source: Source, persona: str) -> tuple[str, str]:
     """The level to answer at, and what is to be said of it."""
-    level = source.level(asked_for or usual)
-    if usual and not asked_for and persona in source.personas and not source.tells(persona, usual):
-        return source.level(), f"nobody asked this row at {asked.at(usual)}; what follows holds at {source.level()}"
+    level, own = source.level(asked_for or usual), source.level(persona=persona)
+    if not asked_for and persona in source.personas and not source.tells(persona, level):
+        return own, f"{source.why_not(persona, level)}; what follows holds at {own}"
     there = source.at_once(persona, level)
     if there and persona in source.personas:
-        there += f"; --level {source.level()} tells what holds at that"
+        there += f"; --level {own} tells what holds at that"
     return level, there or source.alike(level)
 
 

@@ -123,7 +123,7 @@ def tree(tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> 
                         "--level 2 tells what holds at that blocked x, because of [1]"]),
     (["debian-12", "--level", "2"], 0, ["as user at perf_event_paranoid=2", " yes x"]),
     (["debian-12", "--level", "1"], 4, ["nobody asked at perf_event_paranoid=1; asked at 2;", " not known x, because of [1]"]),
-    (["debian-12", "--persona", "root"], 0, ["nobody asked this row at perf_event_paranoid=3; what follows holds at 2"]),
+    (["debian-12", "--persona", "root"], 0, ["nobody asked at perf_event_paranoid=3; asked at 2; what follows holds at 2"]),
     (["rhel-9"], 0, ["no amd64 kernel here is Linux 5.14; the nearest that are answer for it: amd64-5.10, amd64-6.1 ",
                      "on amd64-5.10 (Linux 5.10.3", "on amd64-6.1 (Linux 6.1.3", "not known: what it has backported",
                      "on the machine itself: ./run.sh doctor"]),
@@ -140,6 +140,25 @@ def test_a_system_is_answered_for(tree: Path, words: list[str], status: int, sai
     assert {"ubunto-22.04": "did you mean ubuntu-22.04?", "ubuntu": "did you mean ubuntu-20.04, ubuntu-22.04, ",
             "fedora-42": "systems: debian-11 debian-12 debian-13 ",
             "android-13": "no answers of a plain kernel of arm64 ship; of: amd64"}.get(words[0], "") in told.err
+
+
+def test_a_persona_that_was_asked_at_some_levels(tree: Path, make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is said of it names its own levels, not those of others."""
+    (tree / "some" / "amd64-6.1").mkdir(parents=True)
+    for level, whose in (("0", ("root", "user")), ("1", ("root", "user")), ("2", ("root",))):
+        made = make_run({persona: {"ring.write_backward": ktap(GOOD)} for persona in whose}, f"some/amd64-6.1/paranoid-{level}")
+        (made / "env").write_text((made / "env").read_text().replace("paranoid=2", f"paranoid={level}"))
+        assert verbs.main(["result", "--quiet", str(made)]) == 0
+    (answers.FOLDER / "amd64-5.10.txt").unlink()
+    answers.write([tree / "some"])
+    for words, status, at, said in (
+            ([], 0, "0", "nobody asked as user at perf_event_paranoid=2; asked at 0, 1; what follows holds at 0 "),
+            (["--level", "2"], 4, "2", "nobody asked as user at perf_event_paranoid=2; asked at 0, 1; --level 0 tells what holds at that "),
+            (["--level", "-1"], 4, "-1", "nobody asked at perf_event_paranoid=-1; asked at 0, 1; --level 0 tells what"),
+            (["--persona", "root"], 0, "2", "1 of 1 as asked yes x")):
+        assert verbs.main(["check", "need.toml", "amd64-6.1", *words]) == status
+        told = " ".join(capsys.readouterr().out.split())
+        assert f" at perf_event_paranoid={at}, on amd64-6.1" in told and said in told
 
 
 def test_a_synthetic_pmu_is_marked(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
