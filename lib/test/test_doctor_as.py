@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from kernels import matrix
+from kernels.place.bundle import find_bundle
 from reports import asked, limits
 
 pytestmark = [pytest.mark.xdist_group("make"), pytest.mark.perf]
@@ -24,7 +26,7 @@ ARCH = os.environ.get("ARCH", platform.machine())
 WISHES = TREE / "lib" / "doctor" / "wishes.toml"
 PERSONAS = ("root", "perfmon", "user")
 LEVELS = ("-1", "0", "1", "2", "3", "4")
-ROWS = ("amd64-5.10", "amd64-6.1", "amd64-6.12", "amd64-6.12-rt", "amd64-newest")
+ROWS = ("amd64-5.10", "amd64-6.1", "amd64-6.12", "amd64-6.12-rt", "amd64-newest", "arm64-6.12")
 # In a guest: run.sh of the bundle asks the doctor first, as each persona; the console's log keeps it.
 ASK_FIRST = r"""#!/bin/sh
 here=$(dirname "$0")
@@ -84,15 +86,9 @@ def in_vain(told: dict[tuple[str, str], Told]) -> list[str]:
     return [str(key) for key in advised if key in refused and key[:2] != ("2", "user")]
 
 
-@pytest.fixture(scope="module", name="bundle")
-def _bundle() -> Path:
-    subprocess.run(["make", "-s", "--no-print-directory", f"ARCH={ARCH}", "bundle"], cwd=TREE, check=True,
-                   capture_output=True, timeout=1800)
-    return TREE / "build" / ARCH / "bundle"
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
-def test_here(bundle: Path, tmp_path: Path) -> None:
+def test_here(tmp_path: Path) -> None:
+    bundle = find_bundle(ARCH, build=True, install=False)
     result, tool = tmp_path / "result", [str(bundle / "bin" / "launch"), "--personas", str(bundle / "suites" / "personas.txt")]
     subprocess.run([bundle / "run.sh", *probes(), "--persona", ",".join(PERSONAS), "--quiet", "--out", result], check=True,
                    capture_output=True, timeout=300)
@@ -106,12 +102,14 @@ def test_here(bundle: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="no QEMU")
 @pytest.mark.parametrize("row", ROWS)
-def test_in_a_guest(bundle: Path, tmp_path: Path, row: str) -> None:
+def test_in_a_guest(tmp_path: Path, row: str) -> None:
     """At each level, as each persona: of a fresh result, and of the answers of the row that ship, as far as it was asked."""
+    arch = matrix.load().pick([row], [])[0].arch
+    if not shutil.which(arch.qemu) or not shutil.which(f"{arch.triple}-gcc"):
+        pytest.skip(f"no {arch.qemu}, or no {arch.triple}-gcc")
     asking = tmp_path / "bundle"
-    shutil.copytree(bundle, asking, symlinks=True)
+    shutil.copytree(find_bundle(arch.bundle, build=True, install=False), asking, symlinks=True)
     (asking / "run.sh").rename(asking / "run-it.sh")
     (asking / "run.sh").write_text(ASK_FIRST, encoding="utf-8")
     (asking / "run.sh").chmod(0o755)
@@ -124,7 +122,9 @@ def test_in_a_guest(bundle: Path, tmp_path: Path, row: str) -> None:
     found = {(*key, kind): differences(of_doctor(each), of_result(where, key[1], key[0])) for key, each in told.items()
              for kind, where in {"fresh": tmp_path / "out" / row / f"paranoid-{key[0]}", "shipped": row}.items()
              if kind == "fresh" or not ships.why_not(key[1], key[0])}
-    print(f"{row}: {len(found)} times {len(next(iter(told.values()))['wishes'])} wishes, "
-          f"{sum(map(len, found.values()))} differences")
+    for kind in ("fresh", "shipped"):
+        there = {key: lines for key, lines in found.items() if key[2] == kind}
+        print(f"{row} {kind}: {len(there)} times {len(next(iter(told.values()))['wishes'])} wishes, "
+              f"{sum(map(len, there.values()))} differences, {len({level for level, *_ in there})} levels")
     assert in_vain(told) == []
     assert len(told) == len(LEVELS) * len(PERSONAS) and not any(found.values()), found
