@@ -79,10 +79,32 @@ static void say_locked_memory(const struct pm_refused *refused, struct pm_gate_w
 	if (pm_rings_fit(refused))
 		are = others[0] ? "not that much" : "more than others of this user have left";
 	PM_SAY(ret->gate, "kernel.perf_event_mlock_kb%s for each CPU and user, then "
-	       "RLIMIT_MEMLOCK=%llu kB: %zu rings of %zu kB are %s%s", kb,
+	       "RLIMIT_MEMLOCK=%llu kB: %zu ring%s of %zu kB %s %s%s", kb,
 	       (unsigned long long)(env->memlock_bytes / 1024), refused->rings,
-	       refused->bytes / 1024, are, others);
+	       refused->rings == 1 ? "" : "s", refused->bytes / 1024,
+	       refused->rings == 1 ? "is" : "are", are, others);
 	change_locked_memory(refused, ret);
+}
+
+/* A page for the kernel's words, and a power of two of pages behind it. */
+static bool is_odd_ring(const struct pm_refused *refused)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), behind = refused->bytes / page - 1;
+
+	return refused->error == EINVAL && refused->bytes >= page && (behind & (behind - 1)) != 0;
+}
+
+static void say_odd_ring(const struct pm_refused *refused, struct pm_gate_words *ret)
+{
+	const size_t behind = refused->bytes / (size_t)sysconf(_SC_PAGESIZE) - 1;
+	size_t fits = 1;
+
+	while (fits * 2 < behind)
+		fits *= 2;
+	PM_SAY(ret->brief, "EINVAL (1 + %zu pages)", behind);
+	PM_SAY(ret->gate, "a ring is one page and a power of two of pages: 1 + %zu are not",
+	       behind);
+	pm_advise(ret, "map %zu pages, or %zu", 1 + fits, 1 + 2 * fits);
 }
 
 static void say_any(const struct pm_refused *refused, struct pm_gate_words *ret)
@@ -93,6 +115,7 @@ static void say_any(const struct pm_refused *refused, struct pm_gate_words *ret)
 
 static const struct pm_gate map_gates[] = {
 	PM_GATE_ROW(locked_memory, LOCKED_MEMORY, BLOCKED, is_locked_memory),
+	PM_GATE_ROW(odd_ring, UNSUPPORTED, UNTOLD, is_odd_ring),
 	PM_GATE_ROW(any, UNKNOWN, UNTOLD, pm_gate_any),
 };
 

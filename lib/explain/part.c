@@ -69,7 +69,7 @@ static const struct part parts[] = {
 	PART(pinned, "pinned"), PART(exclusive, "exclusive"),
 	PART(read, "PERF_SAMPLE_READ"), PART(inherit, "inherit"),
 	PART(config1, "config1"), PART(config2, "config2"), PART(config3, "config3"),
-	PART(sampling, "sampling: it can be counted only"),
+	PART(sampling, "sampling (it can be counted)"),
 };
 
 const char *find_part(struct perf_event_attr *attr,

@@ -191,12 +191,72 @@ static void look_behind_filter(const struct shape *shape, struct reason *ret)
 	ret->in_vain = true;
 }
 
+/* Rows of gates that say what it is; of the others the parts of the attr tell more. */
+static bool is_told_by_gate(const struct pm_refusal *first)
+{
+	return first->name != NULL && strcmp(first->name, "too_often") == 0;
+}
+
+static bool is_ring_refused(const struct shape *shape)
+{
+	return shape->errors[0].count == 0 && shape->map_error.count > 0;
+}
+
+/* Pages behind the first of each of so many rings, for which the limits do; 0: for none. */
+static size_t pages_that_fit(size_t rings)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct pm_env env;
+	uint64_t bytes;
+	size_t ret = 1;
+
+	if (pm_env_read(&env) < 0 || env.mlock_kb < 0 || env.cpus_online <= 0)
+		return 0;
+	bytes = (uint64_t)(env.mlock_kb * env.cpus_online) * 1024 + env.memlock_bytes;
+	while ((1 + ret) * page <= bytes / rings)
+		ret *= 2;
+	return ret / 2;
+}
+
+/* How many a program wants that ends at the first refusal: as perf, one for each CPU or event. */
+static size_t rings_wanted(const struct shape *shape)
+{
+	const size_t each = shape->on_cpu ? cpus_of(shape) : shape->opened;
+
+	return each > shape->rings ? each : (size_t)shape->rings + 1;
+}
+
+static void explain_ring(const struct shape *shape, struct pm_refusal *ret)
+{
+	const size_t rings = rings_wanted(shape), fits = pages_that_fit(rings);
+	char change[sizeof(ret->change)];
+
+	pm_refusal_of_map(rings, shape->map_bytes, shape->map_error.error, ret);
+	if (ret->cause == PM_CAUSE_LOCKED_MEMORY && !shape->map_is_aux && fits > 0 &&
+	    (1 + fits) * (uint64_t)sysconf(_SC_PAGESIZE) < shape->map_bytes) {
+		PM_SAY(change, "%s", ret->change);
+		PM_SAY(ret->change, "smaller rings: 1 + %zu pages fit, as many as perf's "
+		       "--mmap-pages=%zu; %.800s", fits, fits, change);
+	}
+	if (!shape->map_is_aux || shape->map_error.error != EINVAL)
+		return;
+	/* kernel/events/core.c, perf_mmap */
+	ret->cause = PM_CAUSE_UNSUPPORTED;
+	PM_SAY(ret->gate, "an AUX area is a power of two of pages, as aux_offset and aux_size of "
+	       "its ring say, of a unit that has one");
+	PM_SAY(ret->change, "set both before it is mapped");
+}
+
 /* In a child that has become who made the call; `ret` is of this process's parent. */
 static void explain_as_caller(const struct shape *shape, struct reason *ret)
 {
 	struct perf_event_attr attr = shape->attr;
 	const char *part;
 
+	if (is_ring_refused(shape)) {
+		explain_ring(shape, &ret->first);
+		return;
+	}
 	ret->again = ask_again(shape, &attr);
 	if (shape->errors[0].count == 0)
 		return;			/* not seen: what it says now is all that is known */
@@ -210,7 +270,7 @@ static void explain_as_caller(const struct shape *shape, struct reason *ret)
 				    ret);
 	} else if (ret->first.cause == PM_CAUSE_FILTER) {
 		look_behind_filter(shape, ret);
-	} else if (ret->again != 0) {
+	} else if (ret->again != 0 && !is_told_by_gate(&ret->first)) {
 		part = find_part(&attr, ask_of_shape, shape);
 		if (part != NULL) {
 			ret->first.cause = PM_CAUSE_UNSUPPORTED;
@@ -314,7 +374,8 @@ void find_reasons(void)
 	for (size_t i = 0; i < shapes.count; i++) {
 		reasons[i] = calloc(1, sizeof(*reasons[i]));
 		if (reasons[i] != NULL && (shapes.list[i]->errors[0].count > 0 ||
-					   shapes.list[i]->unseen > 0))
+					   shapes.list[i]->unseen > 0 ||
+					   is_ring_refused(shapes.list[i])))
 			explain_one(shapes.list[i], reasons[i]);
 	}
 }

@@ -77,6 +77,7 @@ struct shape {
 	uint64_t most_pages, rings;		/* of a ring, with the user page; how many */
 	struct error_count map_error;
 	uint64_t map_bytes;
+	bool map_is_aux;			/* of the last that was refused */
 	/* What was seen of its events before they were closed; `idle`: ran for long, counted 0 */
 	uint32_t looked, zero, idle, never_enabled, never_ran, part_time, in_error;
 	uint32_t never_there;			/* no thread of theirs ran on that CPU */

@@ -41,6 +41,8 @@ static void put_shape(FILE *file, size_t at, size_t gate)
 	fprintf(file, ", \"gate\": %zu,\n   \"rings\": %llu, \"pages\": %llu, \"silent\": %s, ",
 		gate, (unsigned long long)shape->rings, (unsigned long long)shape->most_pages,
 		is_silent(shape) ? "true" : "false");
+	if (shape->map_error.count > 0)
+		json_member(file, "ring_error", pm_errno_name(shape->map_error.error), ", ");
 	put_counts(file, shape);
 	fprintf(file, "}");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One screen for people: what was asked, with what became of it; each gate once; what is silent. */
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -85,15 +86,18 @@ static void put_outcome(const struct shape *shape, const struct reason *reason,
 {
 	const size_t number = gate_number(gates->list, gates->count, reason);
 	const char *between = "";
+	char at_gate[32] = "";
 
+	if (number > 0)
+		snprintf(at_gate, sizeof(at_gate), " [%zu]", number);
 	for (size_t at = 0; at < ERRORS && shape->errors[at].count > 0; at++) {
 		pm_put(words, "%s%s", between, pm_errno_name(shape->errors[at].error));
 		if (shape->calls > 1)
 			pm_put(words, " %u of %u", shape->errors[at].count, shape->calls);
 		between = ", ";
 	}
-	if (number > 0)
-		pm_put(words, " [%zu]", number);
+	if (words->length > 0)
+		pm_put(words, "%s", at_gate);
 	if (shape->opened > 0 && shape->calls > 1)
 		pm_put(words, "%s%u opened", words->length ? ", " : "", shape->opened);
 	if (shape->unseen > 0)
@@ -106,6 +110,11 @@ static void put_outcome(const struct shape *shape, const struct reason *reason,
 	if (shape->rings > 0)
 		pm_put(words, "%sring%s of %llu pages", words->length ? ", " : "",
 		       shape->rings > 1 ? "s" : "", (unsigned long long)shape->most_pages);
+	if (shape->map_error.count > 0)
+		pm_put(words, "%s%s of %llu pages: %s%s", words->length ? ", " : "",
+		       shape->map_is_aux ? "AUX area" : "ring", (unsigned long long)
+		       shape->map_bytes / (uint64_t)sysconf(_SC_PAGESIZE),
+		       pm_errno_name(shape->map_error.error), at_gate);
 }
 
 static void make_line(const struct shape *shape, const struct reason *reason,
@@ -127,7 +136,7 @@ static void make_line(const struct shape *shape, const struct reason *reason,
 	put_outcome(shape, reason, gates, &words);
 	put_silence(shape, &words);
 	ret->label = shape->errors[0].count == 0 && shape->opened == 0 ? "unseen" :
-		shape->errors[0].count == 0 ? is_silent(shape) ? "silent" : "opened" :
+		shape->map_error.count > 0 ? "partly" : shape->errors[0].count == 0 ? is_silent(shape) ? "silent" : "opened" :
 		shape->opened > 0 ? "partly" : "refused";
 }
 
@@ -188,7 +197,8 @@ static void say_line(const struct line *lines, bool *told, size_t at)
 
 static bool is_plainly_open(const struct shape *shape)
 {
-	return shape->opened == shape->calls && shape->rings == 0 && !is_silent(shape);
+	return shape->opened == shape->calls && shape->rings == 0 && shape->map_error.count == 0 &&
+		!is_silent(shape);
 }
 
 static bool reads_alike(const struct shape *one, const struct shape *other)

@@ -209,7 +209,10 @@ static void after_map(const struct call *call, int64_t result)
 	if (shape == NULL || result == RESULT_UNSEEN)
 		return;
 	if (result < 0 && result >= -4095) {
+		if (!shape->place.known)
+			place_of(call->tid, &shape->place);
 		count_error(&shape->map_error, 1, (int)-result);
+		shape->map_is_aux = call->args[5] != 0;
 		shape->map_bytes = call->args[1];
 		return;
 	}

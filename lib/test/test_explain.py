@@ -112,6 +112,36 @@ def test_a_ring(place: Path) -> None:
     assert run.one()["rings"] == 1 and run.one()["pages"] == 9
 
 
+@pytest.mark.skipif(not shutil.which("perf"), reason="no perf")
+def test_rings_that_are_too_large(place: Path) -> None:
+    """The pages that are advised fit for each CPU, and twice as many do not."""
+    def run(pages: int) -> Explained:
+        return Explained(place, "record", "-o", "/dev/null", "-e", "cpu-clock:u", "-m", str(pages), "true", program="perf",
+                         before=tuple(USER), limit=lower(resource.RLIMIT_MEMLOCK, 65536))
+
+    told = run(8192)
+    refused = [shape for shape in told.told["asked"] if "ring_error" in shape]
+    assert [shape["ring_error"] for shape in refused] == ["EPERM"] and told.done.returncode != 0
+    gate = told.gate(refused[0])
+    found = re.match(r"smaller rings: 1 \+ (\d+) pages fit, as many as perf's --mmap-pages=\1; ", gate["change"])
+    assert gate["name"] == "locked_memory" and found
+    assert run(int(found[1])).done.returncode == 0 and run(2 * int(found[1])).done.returncode != 0
+
+
+def test_a_ring_of_three_pages(place: Path) -> None:
+    run = Explained(place, FAULTS + ":u:sample:pages=3")
+    assert run.one()["ring_error"] == "EINVAL" and run.gate(run.one())["change"] == "map 3 pages, or 5"
+    assert "ring_error" not in Explained(place, FAULTS + ":u:sample:pages=2").one()
+
+
+def test_more_samples_than_the_kernel_gives(place: Path) -> None:
+    most = int(Path("/proc/sys/kernel/perf_event_max_sample_rate").read_text(encoding="utf-8"))
+    run = Explained(place, f"{CLOCK}:u:freq={2 * most}")
+    assert run.gate(run.one())["name"] == "too_often"
+    assert run.gate(run.one())["change"].startswith(f"ask for {most} samples a second, or fewer; ")
+    assert Explained(place, f"{CLOCK}:u:freq={most}").one()["opened"] == 1
+
+
 def test_a_static_program(place: Path) -> None:
     subprocess.run(["gcc", "-static", "-pthread", "-o", place / "static", TREE / "lib/test/explain/asks.c"],
                    check=True, timeout=300)

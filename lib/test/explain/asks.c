@@ -6,6 +6,7 @@
  *   TYPE:CONFIG[:WORD]...   opens an event of its own thread
  *      u         of user mode                    cpu       of CPU 0, whatever runs there
  *      sample    with a ring of 9 pages          bare      and without it
+ *      freq=N    N samples a second              pages=N   of its ring, beside the first: 8 else
  *      each      a sample of each, in a ring of 2 pages, and lost ones are counted
  *      at        an address is set               old       by the first version of the attr
  *      phys      PHYS_ADDR                       member    of the group of the last that opened
@@ -68,6 +69,10 @@ static struct perf_event_attr attr_of(const char *word)
 		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 		attr.read_format |= 16;		/* PERF_FORMAT_LOST, v6.0 */
 	}
+	if (strstr(word, ":freq=") != NULL) {
+		attr.freq = 1;
+		attr.sample_freq = strtoull(strstr(word, ":freq=") + 6, NULL, 10);
+	}
 	if (strstr(word, ":phys") != NULL)
 		attr.sample_type = PERF_SAMPLE_PHYS_ADDR;
 	if (strstr(word, ":old") != NULL)
@@ -78,6 +83,15 @@ static struct perf_event_attr attr_of(const char *word)
 		attr.bp_len = 8;
 	}
 	return attr;
+}
+
+static size_t ring_of(const char *word)
+{
+	const char *pages = strstr(word, ":pages=");
+
+	if (strstr(word, ":each") != NULL)
+		return 2 * 4096;
+	return (1 + (pages != NULL ? strtoul(pages + 7, NULL, 10) : 8)) * 4096;
 }
 
 static void report(int failed)
@@ -103,7 +117,6 @@ static void *open_all(void *context)
 	struct perf_event_attr attr = attr_of(asked);
 	const int all = strstr(asked, ":cpu") != NULL, member = strstr(asked, ":member") != NULL;
 	const int cpu = all ? 0 : strstr(asked, ":there") != NULL ? 1 : -1;
-	const size_t pages = strstr(asked, ":each") != NULL ? 2 : 9;
 	static int last = -1;
 
 	for (int i = 0; i < times; i++) {
@@ -118,7 +131,7 @@ static void *open_all(void *context)
 			(void)dup2(STDOUT_FILENO, fd);
 		last = fd >= 0 ? fd : last;
 		if (fd >= 0 && attr.sample_period != 0 && strstr(asked, ":bare") == NULL)
-			(void)mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			(void)mmap(NULL, ring_of(asked), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (fd >= 0 && !keep)
 			close(fd);
 	}
