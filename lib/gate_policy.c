@@ -333,6 +333,17 @@ static const char *or_filter(const struct pm_refused *refused)
 		"the arguments" : "";
 }
 
+/* armpmu_event_init of 32-bit Arm: a counter that cannot tell modes apart. */
+static const char *or_driver(const struct pm_refused *refused)
+{
+	const struct perf_event_attr *attr = refused->attr;
+
+	return refused->error == EPERM && attr != NULL && attr->exclude_kernel &&
+		attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_TRACEPOINT &&
+		attr->type != PERF_TYPE_BREAKPOINT ? ", or the PMU's driver, as some old ones "
+		"cannot leave the kernel out" : "";
+}
+
 static bool is_module(const struct pm_refused *refused)
 {
 	return is_denied(refused) && refused->env->lsm[0] != '\0';
@@ -341,14 +352,16 @@ static bool is_module(const struct pm_refused *refused)
 static void say_module(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_denial(refused, ret);
-	PM_SAY(ret->gate, "a security module (%.80s)%s", refused->env->lsm, or_filter(refused));
+	PM_SAY(ret->gate, "a security module (%.80s)%s%s", refused->env->lsm, or_driver(refused),
+	       or_filter(refused));
 }
 
 static void say_denied(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_denial(refused, ret);
 	PM_SAY(ret->gate, "not kernel.perf_event_paranoid, not a missing capability; a security "
-	       "module perhaps (/sys/kernel/security is not readable)%s", or_filter(refused));
+	       "module perhaps (/sys/kernel/security is not readable)%s%s", or_driver(refused),
+	       or_filter(refused));
 }
 
 const struct pm_gate pm_gates_policy[] = {

@@ -41,6 +41,17 @@ FIELD(exclude_user) FIELD(use_clockid) FIELD(aux_output) FIELD(sigtrap) FIELD(re
 FIELD(inherit_thread) FIELD(write_backward) FIELD(text_poke) FIELD(cgroup) FIELD(build_id)
 FIELD(config1) FIELD(config2) FIELD(config3) FIELD(sample_max_stack) FIELD(aux_watermark)
 
+/* perf's :u sets two of them, and a driver that can leave nothing out refuses each. */
+static bool remove_modes(struct perf_event_attr *attr)
+{
+	const bool there = attr->exclude_kernel || attr->exclude_user || attr->exclude_hv ||
+		attr->exclude_idle || attr->exclude_host || attr->exclude_guest;
+
+	attr->exclude_kernel = attr->exclude_user = attr->exclude_hv = 0;
+	attr->exclude_idle = attr->exclude_host = attr->exclude_guest = 0;
+	return there;
+}
+
 static bool remove_sampling(struct perf_event_attr *attr)
 {
 	const bool there = attr->sample_period != 0;
@@ -66,6 +77,7 @@ static const struct part parts[] = {
 	PART(exclude_hv, "exclude_hv"), PART(exclude_idle, "exclude_idle"),
 	PART(exclude_host, "exclude_host"), PART(exclude_guest, "exclude_guest"),
 	PART(exclude_kernel, "exclude_kernel (:u)"), PART(exclude_user, "exclude_user (:k)"),
+	PART(modes, "leaving any mode out (exclude_kernel and its like, :u)"),
 	PART(pinned, "pinned"), PART(exclusive, "exclusive"),
 	PART(read, "PERF_SAMPLE_READ"), PART(inherit, "inherit"),
 	PART(config1, "config1"), PART(config2, "config2"), PART(config3, "config3"),

@@ -197,6 +197,24 @@ static bool is_told_by_gate(const struct pm_refusal *first)
 	return first->name != NULL && strcmp(first->name, "too_often") == 0;
 }
 
+/* A security module perhaps: or a driver, as those of old Arm PMUs say EPERM to exclude_kernel. */
+static bool is_without_rule(const struct pm_refusal *first)
+{
+	return first->cause == PM_CAUSE_UNKNOWN || first->cause == PM_CAUSE_LSM;
+}
+
+static bool blame_part(const struct shape *shape, struct perf_event_attr *attr, struct reason *ret)
+{
+	const char *part = find_part(attr, ask_of_shape, shape);
+
+	if (part == NULL)
+		return false;
+	ret->first.cause = PM_CAUSE_UNSUPPORTED;
+	PM_SAY(ret->first.gate, "%s is refused of this event", part);
+	PM_SAY(ret->first.change, "leave it out: without it the event opens");
+	return true;
+}
+
 static bool is_ring_refused(const struct shape *shape)
 {
 	return shape->errors[0].count == 0 && shape->map_error.count > 0;
@@ -251,7 +269,6 @@ static void explain_ring(const struct shape *shape, struct pm_refusal *ret)
 static void explain_as_caller(const struct shape *shape, struct reason *ret)
 {
 	struct perf_event_attr attr = shape->attr;
-	const char *part;
 
 	if (is_ring_refused(shape)) {
 		explain_ring(shape, &ret->first);
@@ -262,6 +279,8 @@ static void explain_as_caller(const struct shape *shape, struct reason *ret)
 		return;			/* not seen: what it says now is all that is known */
 	ret->again_differs = ret->again != shape->errors[0].error;
 	gate_of(shape, &attr, shape->errors[0].error, &ret->first);
+	if (ret->again == EPERM && is_without_rule(&ret->first) && blame_part(shape, &attr, ret))
+		return;
 	if (is_of_rights(ret->first.cause)) {
 		const int error = ask_least(shape, &attr);
 
@@ -271,12 +290,7 @@ static void explain_as_caller(const struct shape *shape, struct reason *ret)
 	} else if (ret->first.cause == PM_CAUSE_FILTER) {
 		look_behind_filter(shape, ret);
 	} else if (ret->again != 0 && !is_told_by_gate(&ret->first)) {
-		part = find_part(&attr, ask_of_shape, shape);
-		if (part != NULL) {
-			ret->first.cause = PM_CAUSE_UNSUPPORTED;
-			PM_SAY(ret->first.gate, "%s is refused of this event", part);
-			PM_SAY(ret->first.change, "leave it out: without it the event opens");
-		}
+		(void)blame_part(shape, &attr, ret);
 	}
 }
 

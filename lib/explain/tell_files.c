@@ -43,18 +43,26 @@ static bool are_headers_missing(void)
 	return is_missing_in("/sys/kernel/kheaders");
 }
 
+static void say_tracefs(const char *when)
+{
+	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
+	char root[128];
+	const int err = pm_tracefs_root(root, sizeof(root));
+
+	if (err >= 0)
+		return;
+	pm_refusal_of_tracefs(-err, &refusal);
+	note("%s: %s", when, refusal.gate);
+	flow_changes("  change", refusal.change, INDENT);
+}
+
 /* What a file that was not to be had would take, where that can be told. */
 static void say_what_is_closed(void)
 {
-	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
-	char root[128], pmu[64];
-	const int err = pm_tracefs_root(root, sizeof(root));
+	char pmu[64];
 
-	if (err < 0 && is_missing_in("/sys/kernel/")) {
-		pm_refusal_of_tracefs(-err, &refusal);
-		note("for tracepoints: %s", refusal.gate);
-		flow_changes("  change", refusal.change, INDENT);
-	}
+	if (is_missing_in("/sys/kernel/"))
+		say_tracefs("for tracepoints");
 	if (pm_pmu_core(pmu, sizeof(pmu)) < 0 && (is_missing_in("/sys/bus/event_source/") ||
 						  is_missing_in("/sys/devices/")))
 		note("for events of the CPU: its PMU is not in /sys/bus/event_source/devices, and "
@@ -82,6 +90,7 @@ void tell_files(void)
 		note("the files of PMUs and tracing that it looked for were there: it wants no "
 		     "perf events, has a service ask for them (as over D-Bus), or gave up for "
 		     "what it says itself");
+		say_tracefs("where it wants tracepoints");
 		return;
 	}
 	flow_begin(&flow, "note", INDENT);

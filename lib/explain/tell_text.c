@@ -429,6 +429,10 @@ static void say_remarks(const struct start *start)
 		     (unsigned long long)shapes.beyond);
 	if (remarks.bpf.count > 0 && !is_bpf_set_otherwise())
 		note("bpf(2) was refused with %s", pm_errno_name(remarks.bpf.error));
+	if (remarks.bpf.count > 0 && pm_pmu_type("kprobe") < 0)
+		note("where it wants probes in functions of the kernel: this kernel has none as "
+		     "events (no kprobe in /sys/bus/event_source/devices), which takes Linux 4.17 "
+		     "and CONFIG_KPROBE_EVENTS=y");
 }
 
 void tell_text(const struct start *start)

@@ -4,6 +4,7 @@ lowered for all. Each is closed for real, the doctor's sentence is done, and the
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -115,8 +116,9 @@ def bundle() -> Path:
     return TREE / "build" / "x86_64" / "bundle"
 
 
-def in_a_guest(place: Path, row: str, script: str, append: str = "", more: dict[str, Path] | None = None) -> dict[str, Told]:
-    """label -> wish -> what the doctor says of it, of a script that ran in a guest."""
+def in_a_guest(place: Path, row: str, script: str, append: str = "", more: dict[str, Path] | None = None,
+               pmu: str = "") -> dict[str, Told]:
+    """label -> wish -> what the doctor says of it, of a script that ran in a guest; what explain says is left as it is."""
     asking = place / "bundle"
     shutil.copytree(bundle(), asking, symlinks=True)
     (asking / "run.sh").rename(asking / "run-it.sh")
@@ -125,7 +127,7 @@ def in_a_guest(place: Path, row: str, script: str, append: str = "", more: dict[
     for name, path in (more or {}).items():
         (shutil.copytree if path.is_dir() else shutil.copy)(path, asking / name)
     subprocess.run(["./run.sh", "kernels", row, "--bundle", asking, "--probe", "perm.available", "--persona", "root",
-                    "--no-disturb", *(["--append", append] if append else []), "--out", place / "out"], cwd=TREE,
+                    "--no-disturb", *(["--append", append] if append else []), *(["--pmu", pmu] if pmu else []), "--out", place / "out"], cwd=TREE,
                    stdin=subprocess.DEVNULL, timeout=900, check=False)
     log = (place / "out" / row / "console.log").read_text(encoding="utf-8", errors="replace")
     if found := re.search(r"@no (\w+)", log):
@@ -133,8 +135,8 @@ def in_a_guest(place: Path, row: str, script: str, append: str = "", more: dict[
     told = {}
     for part in log.split("@doctor ")[1:]:
         label, text = part.split("@end")[0].split(None, 1)
-        wishes = json.loads(text[text.index('{"format"'):text.rindex("]}") + 2])["wishes"]
-        told[label] = {wish["wish"]: wish for wish in wishes}
+        said = json.loads(text[text.index('{"format"'):text.rindex("}") + 1])
+        told[label] = {wish["wish"]: wish for wish in said["wishes"]} if "wishes" in said else said
     return told
 
 
@@ -283,3 +285,26 @@ def test_a_unit_of_systemd(row: str, tmp_path: Path) -> None:
         assert before[name][wish]["verdict"] != "works", name
         assert told[name].replace("\n", " ").startswith(line), (name, told[name])
         assert after[name][wish]["verdict"] == "works", (name, after[name][wish])
+
+
+EXPLAINED = """for event in 0:1:u 0:1 0:1:u:sample; do
+	"$here/bin/explain" --quiet --json /tmp/told "$here/asks" $event >/dev/null
+	echo "@doctor $event"
+	cat /tmp/told
+	echo "@end"
+done
+said wishes root
+"""
+
+
+@pytest.mark.parametrize("error", [errno.EPERM, errno.EOPNOTSUPP, errno.EINVAL])
+def test_a_pmu_that_leaves_no_mode_out(tmp_path: Path, error: int) -> None:
+    """As old ones of 32-bit Arm, which say EPERM: the bit is named, and no security module is."""
+    subprocess.run(["gcc", "-static", "-pthread", "-o", tmp_path / "asks", TREE / "lib/test/explain/asks.c"], check=True, timeout=300)
+    told = in_a_guest(tmp_path, "amd64-6.1-pmu", EXPLAINED, more={"asks": tmp_path / "asks"}, pmu=f"excludes=0 exclude_error={error}")
+    for event in ("0:1:u", "0:1:u:sample"):
+        assert told[event]["asked"][0]["errors"] == {errno.errorcode[error]: 1}
+        gate = told[event]["gates"][0]
+        assert gate["gate"].startswith("leaving any mode out ") and gate["change"].startswith("leave it out")
+    assert told["0:1"]["asked"][0]["opened"] == 1
+    assert told["wishes"]["own-instructions"]["verdict"] == "works"
