@@ -45,7 +45,7 @@ static const struct host {
 	{ "", NULL,
 		"in a virtual machine the host has to pass its PMU through (QEMU: -cpu "
 		"host,pmu=on); else this kernel lacks the driver of the CPU's PMU (dmesg names it "
-		"at boot), or the firmware has switched it off" },
+		"at boot), the device tree its node, or the firmware has switched it off" },
 	{ NULL, NULL,
 		"the host has to pass its PMU through, or the PMU's driver is not loaded" },
 };

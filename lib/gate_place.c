@@ -131,7 +131,7 @@ static void find_snap(char *ret, size_t size)
 /* "4.4.0-19041-Microsoft" is WSL 1, "5.15.90.1-microsoft-standard-WSL2" is WSL 2. */
 static void find_machine(struct pm_place *ret)
 {
-	char release[128], vendor[sizeof(ret->vendor)];
+	char release[128], vendor[sizeof(ret->vendor)], bios[64];
 
 	(void)pm_hypervisor(ret->hypervisor, sizeof(ret->hypervisor));
 	if (pm_read_text("/proc/sys/kernel/osrelease", release, sizeof(release)) > 0 &&
@@ -139,6 +139,10 @@ static void find_machine(struct pm_place *ret)
 		PM_SAY(ret->hypervisor, strstr(release, "Microsoft") ? "wsl1" : "wsl2");
 	if (pm_read_text("/sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor)) > 0)
 		PM_SAY(ret->vendor, "%.*s", (int)strcspn(vendor, "\n"), vendor);
+	/* EC2's older types, as t2, are Xen by all but the version of their firmware: "4.11.amazon". */
+	if (pm_read_text("/sys/class/dmi/id/bios_version", bios, sizeof(bios)) > 0 &&
+	    strstr(bios, "amazon") != NULL)
+		PM_SAY(ret->vendor, "Amazon EC2");
 }
 
 void pm_place_read(struct pm_place *ret)

@@ -91,6 +91,23 @@ static void a_pmu_that_the_host_keeps(void **state)
 	}
 }
 
+/* Their vendor says Xen, and its owner is Amazon. */
+static void older_types_of_ec2(void **state)
+{
+	const struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE };
+	struct pm_refusal refusal;
+
+	(void)state;
+	fake_file("/sys/hypervisor/type", "xen\n");
+	fake_file("/sys/class/dmi/id/sys_vendor", "Xen\n");
+	fake_file("/sys/class/dmi/id/bios_version", "4.4\n");
+	pm_refusal_of_attr(&attr, PM_REACH_OWN, -1, false, ENOENT, &refusal);
+	assert_says(refusal.change, "boots Xen with vpmu=on");
+	fake_file("/sys/class/dmi/id/bios_version", "4.11.amazon\n");
+	pm_refusal_of_attr(&attr, PM_REACH_OWN, -1, false, ENOENT, &refusal);
+	assert_says(refusal.change, "EC2 passes a PMU");
+}
+
 /* gVisor and WSL 1 answer system calls without a kernel of Linux. */
 static void what_stands_in_for_a_kernel(void **state)
 {
@@ -233,7 +250,8 @@ int main(void)
 		TEST(cpus_that_are_not_there),
 		TEST(no_descriptor_of_a_cgroup),
 		TEST(errors_that_say_it_all),
-		TEST(a_pmu_that_the_host_keeps), TEST(what_stands_in_for_a_kernel),
+		TEST(a_pmu_that_the_host_keeps), TEST(older_types_of_ec2),
+		TEST(what_stands_in_for_a_kernel),
 		TEST(tracefs),
 		/* These lower limits for good. */
 		TEST(locked_memory),
