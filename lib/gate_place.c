@@ -139,7 +139,7 @@ static void find_machine(struct pm_place *ret)
 		PM_SAY(ret->hypervisor, strstr(release, "Microsoft") ? "wsl1" : "wsl2");
 	if (pm_read_text("/sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor)) > 0)
 		PM_SAY(ret->vendor, "%.*s", (int)strcspn(vendor, "\n"), vendor);
-	/* EC2's older types, as t2, are Xen by all but the version of their firmware: "4.11.amazon". */
+	/* EC2's older types, as t2, are Xen but for their firmware's version: "4.11.amazon". */
 	if (pm_read_text("/sys/class/dmi/id/bios_version", bios, sizeof(bios)) > 0 &&
 	    strstr(bios, "amazon") != NULL)
 		PM_SAY(ret->vendor, "Amazon EC2");

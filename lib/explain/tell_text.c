@@ -117,6 +117,17 @@ static void put_outcome(const struct shape *shape, const struct reason *reason,
 		       pm_errno_name(shape->map_error.error), at_gate);
 }
 
+static const char *label_of(const struct shape *shape)
+{
+	const bool refused = shape->errors[0].count > 0;
+
+	if (shape->opened == 0)
+		return refused ? "refused" : "unseen";
+	if (refused || shape->map_error.count > 0)
+		return "partly";
+	return is_silent(shape) ? "silent" : "opened";
+}
+
 static void make_line(const struct shape *shape, const struct reason *reason,
 		      const struct gates *gates, struct line *ret)
 {
@@ -135,9 +146,7 @@ static void make_line(const struct shape *shape, const struct reason *reason,
 	name_target(shape, ret->target, sizeof(ret->target));
 	put_outcome(shape, reason, gates, &words);
 	put_silence(shape, &words);
-	ret->label = shape->errors[0].count == 0 && shape->opened == 0 ? "unseen" :
-		shape->map_error.count > 0 ? "partly" : shape->errors[0].count == 0 ? is_silent(shape) ? "silent" : "opened" :
-		shape->opened > 0 ? "partly" : "refused";
+	ret->label = label_of(shape);
 }
 
 static bool is_like(const struct line *one, const struct line *other)
