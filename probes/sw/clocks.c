@@ -79,26 +79,44 @@ static void follow(uint64_t config)
 }
 
 /* Twenty times asleep and busy, and no read before the end, for a read would bring up to date. */
-static void keep(uint64_t config)
+static bool keep_once(uint64_t config, struct span *ret)
 {
 	struct perf_event_attr attr = attr_software(config);
 	int fd = must_open(&attr, 0, -1, -1, 0);
-	const uint64_t switches = count_switches();
-	uint64_t first, least, count;
+	uint64_t first;
 
+	ret->switches = count_switches();
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	first = thread_ns();
 	for (int i = 0; i < 20; i++)
 		wake_and_spin(NULL);
-	least = thread_ns() - first;
-	count = must_count(fd);
-	if (count_switches() - switches < 10 || least < 4000000)
-		say_unknown("20 sleeps were %" PRIu64 " switches and %" PRIu64 " ns of CPU time",
-			    count_switches() - switches, least);
-	if (count + count / 3 < least)
-		say_broken("counted=%" PRIu64 " of %" PRIu64 " ns of CPU time over %" PRIu64
-			   " switches",
-			   count, least, count_switches() - switches);
+	ret->least = thread_ns() - first;
+	ret->count = must_count(fd);
+	ret->switches = count_switches() - ret->switches;
+	close(fd);
+	return ret->count + ret->count / 3 >= ret->least;
+}
+
+/*
+ * A kernel that drops time does so at each switch. The scheduler takes the switch itself for CPU
+ * time, and the event does not, so where a hypervisor takes the CPU away within one, much is
+ * missing once.
+ */
+static void keep(uint64_t config)
+{
+	struct span span;
+
+	for (int tries = 0; tries < 5; tries++) {
+		const bool kept = keep_once(config, &span);
+
+		if (span.switches < 10 || span.least < 4000000)
+			say_unknown("20 sleeps were %" PRIu64 " switches and %" PRIu64
+				    " ns of CPU time", span.switches, span.least);
+		if (kept)
+			return;
+	}
+	say_broken("counted=%" PRIu64 " of %" PRIu64 " ns of CPU time over %" PRIu64 " switches",
+		   span.count, span.least, span.switches);
 }
 
 static void try_excluded(uint64_t config, const char *fact)
