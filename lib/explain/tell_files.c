@@ -94,7 +94,8 @@ void tell_files(void)
 		return;
 	}
 	flow_begin(&flow, "note", INDENT);
-	flow_put(&flow, "it may have given up for a file that it did not get; the last of these");
+	flow_put(&flow, "it may have given up for a file that it did not get, or for what it says "
+		 "itself, as that it wants to be root; the last of these files");
 	for (size_t i = 0; i < files.count; i++)
 		flow_put(&flow, "%s %s (%s)", i ? "," : ":", files.missing[i].path,
 			 pm_errno_name(files.missing[i].error));
