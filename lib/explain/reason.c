@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -331,11 +332,60 @@ static void blame_own_filter(const struct shape *shape, struct reason *ret)
 		   pm_errno_name(ret->again));
 }
 
-/* EINVAL and ENOENT have many reasons; of these two events the reason can be seen. */
+/*
+ * The kernel looks for the file in the mount namespace of who asks; from here that is another one
+ * where the program is in a container.
+ */
+static void blame_file(const struct shape *shape, struct pm_refusal *ret)
+{
+	const unsigned long long at = shape->attr.config2;
+	const char *path = shape->text;
+	struct stat file;
+
+	if (stat(path, &file) != 0) {
+		PM_SAY(ret->gate, "the file of the probe cannot be had: %.200s: %s", path,
+		       pm_errno_name(errno));
+		PM_SAY(ret->change, "name it as the one who asks sees it: that of a process in a "
+		       "container is /proc/PID/root and its path there");
+	} else if (!S_ISREG(file.st_mode)) {
+		PM_SAY(ret->gate, "a probe takes a regular file, which %.200s is not", path);
+		PM_SAY(ret->change, "name the program or library itself");
+	} else if (at >= (unsigned long long)file.st_size) {
+		PM_SAY(ret->gate, "%.200s has %lld bytes, and the probe is to be at byte %llu",
+		       path, (long long)file.st_size, at);
+		PM_SAY(ret->change, "give an offset in the file, not an address in memory; where "
+		       "the file has been replaced, one of the new file");
+	} else {
+		return;
+	}
+	ret->cause = PM_CAUSE_NO_TARGET;
+}
+
+static void blame_probe(const struct shape *shape, int error, struct pm_refusal *ret)
+{
+	const int64_t type = shape->attr.type;
+
+	if (shape->text[0] == '\0')
+		return;
+	if (type == pm_pmu_type("uprobe") && shape->text[0] == '/') {
+		if (ret->cause != PM_CAUSE_PARANOID && ret->cause != PM_CAUSE_FILTER)
+			blame_file(shape, ret);
+	} else if (type == pm_pmu_type("kprobe") && error == ENOENT) {
+		ret->cause = PM_CAUSE_NO_TARGET;
+		PM_SAY(ret->gate, "this kernel has no function %.100s that a probe can be set at",
+		       shape->text);
+		PM_SAY(ret->change, "look in /proc/kallsyms for what it is called here: it may be "
+		       "inlined, renamed, left out, or of a module that is not loaded");
+	}
+}
+
+/* EINVAL and ENOENT have many reasons; of these events the reason can be seen. */
 static void blame_event(const struct shape *shape, struct reason *ret)
 {
 	const int error = shape->errors[0].error;
 	char name[200];
+
+	blame_probe(shape, error, &ret->first);
 
 	if (shape->attr.type == PERF_TYPE_BREAKPOINT && error == EINVAL && is_unaligned(shape)) {
 		ret->first.cause = PM_CAUSE_UNSUPPORTED;

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from explaining import ARCH, CLOCK, CYCLES, Explained, FAULTS, SWITCHES, TREE, USER, as_root, has_core_pmu, paranoid, place_
-from surroundings import lower, refuse_perf, refuse_request
+from surroundings import PERF, lower, refuse_perf, refuse_request
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 place = place_
@@ -301,6 +301,36 @@ def test_an_address_and_an_id_that_cannot_be(place: Path) -> None:
         assert "no multiple of its length, 8" in run.gate(watched)["gate"]
     if os.geteuid() == 0 and Path("/sys/kernel/tracing/events").is_dir():
         assert run.errors[1] == errno.EINVAL and "no tracepoint of this kernel has the id 99999" in run.gate(traced)["gate"]
+
+
+PROBE = """
+import ctypes, struct, sys
+kind = int(open("/sys/bus/event_source/devices/uprobe/type").read())
+path = ctypes.create_string_buffer(sys.argv[1].encode())
+attr = bytearray(struct.pack("IIQQQQQ", kind, 128, 0, 1, 0, 0, 1) + bytes(80))
+struct.pack_into("QQ", attr, 56, ctypes.addressof(path), int(sys.argv[2]))
+print(ctypes.CDLL(None).syscall(int(sys.argv[3]), (ctypes.c_char * 128).from_buffer(attr), 0, -1, -1, 8) >= 0)
+"""
+
+
+@as_root
+@pytest.mark.skipif(not Path("/sys/bus/event_source/devices/uprobe/type").exists() or ARCH not in PERF, reason="no uprobes")
+def test_the_file_of_a_probe(place: Path, tmp_path: Path) -> None:
+    """Which cannot be had, is none, or ends before the probe; one that is good opens."""
+    program = tmp_path / "program"
+    shutil.copy("/bin/true", program)
+    size = program.stat().st_size
+
+    def at(path: Path, offset: int) -> Explained:
+        return Explained(place, "-c", PROBE, str(path), str(offset), str(PERF[ARCH]), program="/usr/bin/python3")
+
+    for path, offset, gate, change in (
+            (tmp_path / "gone", 4096, f"the file of the probe cannot be had: {tmp_path}/gone: ENOENT", "/proc/PID/root"),
+            (tmp_path, 4096, f"a probe takes a regular file, which {tmp_path} is not", "name the program or library"),
+            (program, size + 4096, f"{program} has {size} bytes, and the probe is to be at byte {size + 4096}", "an offset in the file")):
+        run = at(path, offset)
+        assert run.done.stdout == "False\n" and run.gate(run.one())["gate"] == gate and change in run.gate(run.one())["change"]
+    assert at(program, size // 2 & ~15).one()["opened"] == 1
 
 
 def test_a_line_is_short(place: Path) -> None:

@@ -308,3 +308,23 @@ def test_a_pmu_that_leaves_no_mode_out(tmp_path: Path, error: int) -> None:
         assert gate["gate"].startswith("leaving any mode out ") and gate["change"].startswith("leave it out")
     assert told["0:1"]["asked"][0]["opened"] == 1
     assert told["wishes"]["own-instructions"]["verdict"] == "works"
+
+
+KPROBES = """for name in vfs_read no_function_of_this_name; do
+	"$here/bin/explain" --quiet --json /tmp/told "$here/asks" kprobe=$name >/dev/null
+	echo "@doctor $name"
+	cat /tmp/told
+	echo "@end"
+done
+"""
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_function_that_this_kernel_does_not_have(row: str, tmp_path: Path) -> None:
+    """As one of a module that is not loaded: the name is told, and one that is there opens."""
+    subprocess.run(["gcc", "-static", "-pthread", "-o", tmp_path / "asks", TREE / "lib/test/explain/asks.c"], check=True, timeout=300)
+    told = in_a_guest(tmp_path, row, KPROBES, more={"asks": tmp_path / "asks"})
+    assert told["vfs_read"]["asked"][0]["opened"] == 1
+    gate = told["no_function_of_this_name"]["gates"][0]
+    assert gate["gate"] == "this kernel has no function no_function_of_this_name that a probe can be set at"
+    assert "a module that is not loaded" in gate["change"]

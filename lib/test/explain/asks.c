@@ -20,6 +20,7 @@
  *   listener      from now on a thread of its own does; prints the errno of setting it up
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
+ *   kprobe=NAME   opens a probe in a function of the kernel, and prints the errno
  *   wait          says so, until a byte can be read
  *   busy=N        so many threads wait, each in another way, until the end; a call of one that ends
  *                 in an error makes the program exit with 5
@@ -234,6 +235,18 @@ static void load(void)
 	printf("%d\n", i);
 }
 
+static void open_kprobe(const char *name)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .sample_period = 1, .disabled = 1 };
+	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "r");
+
+	if (file == NULL || fscanf(file, "%u", &attr.type) != 1)
+		exit(4);
+	fclose(file);
+	attr.config1 = (uintptr_t)name;
+	report(syscall(__NR_perf_event_open, &attr, -1, 0, -1, 0) < 0);
+}
+
 static volatile int over;
 
 static void *be_busy(void *context)
@@ -318,6 +331,8 @@ int main(int argc, char **argv)
 			set_listener();
 		else if (strcmp(argv[i], "load") == 0)
 			load();
+		else if (strncmp(argv[i], "kprobe=", 7) == 0)
+			open_kprobe(argv[i] + 7);
 		else if (strcmp(argv[i], "wait") == 0) {
 			char byte;
 
