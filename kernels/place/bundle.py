@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,22 @@ from kernels import ROOT
 from kernels.errors import Missing, RowError
 from kernels.place.scratch import temporary
 
+QUIET = 2.0  # seconds of a build of which nothing is told
+
 _building = threading.Lock()  # make is run once at a time
+
+
+@contextmanager
+def _told(machine: str) -> Iterator[None]:
+    """Tell of a build that takes a while."""
+    said = f"perfmodes: building for {machine} (minutes the first time)\n"
+    timer = threading.Timer(QUIET, sys.stderr.write, [said])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _telling(text: str) -> str:
@@ -31,13 +47,14 @@ def find_bundle(machine: str, build: bool, install: bool) -> Path:
     if build:
         words = ["-s", f"-j{os.cpu_count() or 1}", f"ARCH={machine}", "bundle"]
         words += [] if install else ["NO_INSTALL=1"]
-        result = subprocess.run(
-            ["make", "-C", str(ROOT), "--no-print-directory", *words],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        with _told(machine):
+            result = subprocess.run(
+                ["make", "-C", str(ROOT), "--no-print-directory", *words],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
         if result.returncode:
             raise Missing(f"make ARCH={machine} bundle failed: {_telling(result.stderr)}")
     if not (bundle / "run.sh").exists():

@@ -142,3 +142,24 @@ def test_a_bundle_is_made_without_packages_for_who_wants_none(
     monkeypatch.setattr(bundle.subprocess, "run", make)
     assert bundle.find_bundle("s390x", True, install) == tmp_path / "build/s390x/bundle"
     assert len(asked) == 1 and "ARCH=s390x" in asked[0] and ("NO_INSTALL=1" in asked[0]) is not install
+
+
+@pytest.mark.parametrize("takes_long", [True, False])
+def test_a_build_that_takes_long_is_told(
+    takes_long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It goes on here until its line is there."""
+    said: list[str] = []
+
+    def make(argv: list[str], **more: object) -> subprocess.CompletedProcess[str]:
+        while takes_long and not said:
+            said.extend(capsys.readouterr().err.splitlines())
+        return subprocess.CompletedProcess(argv, 2, "", "error: no")
+
+    monkeypatch.setattr(bundle, "ROOT", tmp_path)
+    monkeypatch.setattr(bundle, "QUIET", 0.1 if takes_long else 3600)
+    monkeypatch.setattr(bundle.subprocess, "run", make)
+    with pytest.raises(Missing, match="bundle failed: error: no"):
+        bundle.find_bundle("s390x", True, True)
+    said.extend(capsys.readouterr().err.splitlines())
+    assert said == ["perfmodes: building for s390x (minutes the first time)"] * takes_long
