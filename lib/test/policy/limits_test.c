@@ -102,7 +102,7 @@ static void few_descriptors(void **state)
 	(void)state;
 	wish.threads = 40;
 	wish.opts.ring_pages = 1;
-	compare(&wish, open_few, "passed over: per_cpu: needs ",
+	compare(&wish, open_few, " of RLIMIT_NOFILE=64: ulimit -n ",
 		ONLY("chosen: ", "passed over: per_cpu:", "passed over: own_rings:",
 		     "passed over: per_thread:", "passed over: signals:", "passed over: counters:",
 		     "passed over: counters_per_cpu:", "attached: "));
