@@ -111,7 +111,8 @@ static void keep(uint64_t config)
 
 		if (span.switches < 10 || span.least < 4000000)
 			say_unknown("20 sleeps were %" PRIu64 " switches and %" PRIu64
-				    " ns of CPU time", span.switches, span.least);
+				    " ns of CPU time",
+				    span.switches, span.least);
 		if (kept)
 			return;
 	}
