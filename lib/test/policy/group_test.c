@@ -14,7 +14,12 @@
 #include "sessions.h"
 
 #define EVENTS 4
-#define PAGES 300
+/*
+ * With what a thread touches to begin, fewer than a tick allows: 400, where 100,000 samples a second
+ * are allowed and a tick takes 4 ms. From v6.17 on a throttled event stops its group, and the very
+ * fault that is one too many is missing in the event beside it.
+ */
+#define PAGES 100
 #define THREADS 3
 #define STREAMS 256
 
@@ -388,7 +393,7 @@ static void lost_samples_are_told(void **state)
 	if (strstr(text, "PERF_FORMAT_LOST (") != NULL || strstr(text, "without") != NULL)
 		print_message("%s\n", text);
 	session = attached(plan);
-	touch_pages(PAGES);
+	touch_pages((size_t)sysconf(_SC_PAGESIZE) / 40);	/* a sample has more than 40 bytes */
 	(void)pm_session_poll(session, 0);
 	touch_pages(1);
 	(void)pm_session_poll(session, 0);
