@@ -90,7 +90,7 @@ def test_nothing_of_a_program_full_of_secrets(place: Path, tmp_path: Path) -> No
 def test_a_probe_that_somebody_planted_is_not_named(place: Path, tmp_path: Path) -> None:
     """Whatever its group is called; done in a mount namespace of the test, and removed."""
     program = Path(shutil.copy(place / "asks", tmp_path / "asks"))
-    script = f"""mount -t tracefs none /sys/kernel/tracing && cd /sys/kernel/tracing || exit 9
+    script = f"""cd /sys/kernel/tracing && {{ [ -e events ] || mount -t tracefs none .; }} && cd /sys/kernel/tracing || exit 9
     echo 'p:secretgroup/secretevent {program}:0x1000' >>uprobe_events || exit 9
     id=$(cat events/secretgroup/secretevent/id)
     {place}/explain --quiet --record {tmp_path}/made.json {program} 2:$id:u 2:$(cat events/sched/sched_switch/id) >{tmp_path}/said

@@ -15,9 +15,8 @@
 
 #define EVENTS 4
 /*
- * With what a thread touches to begin, fewer than a tick allows: 400, where 100,000 samples a second
- * are allowed and a tick takes 4 ms. From v6.17 on a throttled event stops its group, and the very
- * fault that is one too many is missing in the event beside it.
+ * Fewer than the 400 that a tick of 4 ms allows, where 100,000 samples a second are: from v6.17 on
+ * a throttled event stops its group, and the event beside it misses the fault that is one too many.
  */
 #define PAGES 100
 #define THREADS 3
@@ -144,13 +143,13 @@ static void touch_pages(size_t count)
 }
 
 /* A sampled leader, and three that only count beside it. */
-static struct pm_plan *group_plan(int tid, unsigned int strategies, unsigned int pages, char *text,
+static struct pm_plan *group_plan(int tid, unsigned int allowed, unsigned int pages, char *text,
 				  size_t size)
 {
 	struct pm_event_spec specs[EVENTS];
 	struct pm_session_opts opts = {
 		.size = sizeof(opts), .allow = PM_ALLOW_ALL, .descriptors_percent = 100,
-		.forbid = ~strategies, .ring_pages = pages,
+		.forbid = ~allowed, .ring_pages = pages,
 	};
 	struct pm_diag diag = { .size = sizeof(diag) };
 	struct pm_plan *plan;
@@ -222,15 +221,13 @@ static void assert_exact(uint64_t least)
 
 static void one_thread(void **state)
 {
-	static const unsigned int strategies[] = {
-		1u << PM_STRATEGY_PER_THREAD, 1u << PM_STRATEGY_PER_CPU,
-	};
+	static const enum pm_strategy allowed[] = { PM_STRATEGY_PER_THREAD, PM_STRATEGY_PER_CPU };
 	char text[8192];
 
-	for (size_t i = 0; i < ARRAY_SIZE(strategies); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
 		struct pm_value before[EVENTS] = { { .size = sizeof(before[0]) } };
 		struct pm_value after[EVENTS] = { { .size = sizeof(after[0]) } };
-		struct pm_plan *plan = group_plan(0, strategies[i], 0, text, sizeof(text));
+		struct pm_plan *plan = group_plan(0, 1u << allowed[i], 0, text, sizeof(text));
 		struct pm_session *session;
 
 		if (plan == NULL)
@@ -280,13 +277,12 @@ static int touch_file(void)
 /* It counts for the leader and not as a minor one. */
 static void a_fault_that_waits_for_the_disk(void **state)
 {
-	struct pm_plan *plan;
-	struct pm_session *session;
 	char text[8192];
+	struct pm_plan *plan = group_plan(0, 1u << PM_STRATEGY_PER_THREAD, 0, text, sizeof(text));
+	struct pm_session *session;
 	int err;
 
 	(void)state;
-	plan = group_plan(0, 1u << PM_STRATEGY_PER_THREAD, 0, text, sizeof(text));
 	if (plan == NULL)
 		skip();
 	session = attached(plan);
@@ -310,13 +306,12 @@ static void *worker(void *barrier)
 /* Threads of now and of later; each has values of its own. */
 static void all_threads(unsigned int strategy, bool by_cpu)
 {
-	struct pm_plan *plan;
+	char text[8192];
+	struct pm_plan *plan = group_plan(PM_ALL_THREADS, 1u << strategy, 0, text, sizeof(text));
 	struct pm_session *session;
 	pthread_barrier_t barrier;
 	pthread_t threads[2 * THREADS];
-	char text[8192];
 
-	plan = group_plan(PM_ALL_THREADS, 1u << strategy, 0, text, sizeof(text));
 	if (plan == NULL || strstr(text, "without group values") != NULL) {
 		pm_plan_destroy(plan);
 		skip();
@@ -358,12 +353,12 @@ static void threads_that_inherit(void **state)
 
 static void a_whole_machine(void **state)
 {
-	struct pm_plan *plan;
-	struct pm_session *session;
 	char text[8192];
+	struct pm_plan *plan = group_plan(PM_SYSTEM, 1u << PM_STRATEGY_CPU_WIDE, 0, text,
+					  sizeof(text));
+	struct pm_session *session;
 
 	(void)state;
-	plan = group_plan(PM_SYSTEM, 1u << PM_STRATEGY_CPU_WIDE, 0, text, sizeof(text));
 	if (plan == NULL)
 		skip();
 	assert_true(says(text, "group values: of the sample's CPU; event 0 leads 1 2 3\n"));
@@ -382,18 +377,17 @@ static void a_whole_machine(void **state)
 static void lost_samples_are_told(void **state)
 {
 	struct pm_stats stats = { .size = sizeof(stats) };
-	struct pm_plan *plan;
-	struct pm_session *session;
 	char text[8192];
+	struct pm_plan *plan = group_plan(0, 1u << PM_STRATEGY_PER_THREAD, 1, text, sizeof(text));
+	struct pm_session *session;
 
 	(void)state;
-	plan = group_plan(0, 1u << PM_STRATEGY_PER_THREAD, 1, text, sizeof(text));
 	if (plan == NULL)
 		skip();
 	if (strstr(text, "PERF_FORMAT_LOST (") != NULL || strstr(text, "without") != NULL)
 		print_message("%s\n", text);
 	session = attached(plan);
-	touch_pages((size_t)sysconf(_SC_PAGESIZE) / 40);	/* a sample has more than 40 bytes */
+	touch_pages((size_t)sysconf(_SC_PAGESIZE) / 40);	/* a sample has more bytes */
 	(void)pm_session_poll(session, 0);
 	touch_pages(1);
 	(void)pm_session_poll(session, 0);
