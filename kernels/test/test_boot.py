@@ -21,7 +21,7 @@ from fake_place import processes
 from kernels import matrix
 from kernels.errors import Missing
 from kernels.guest import boot as booting
-from kernels.guest import machine, watch
+from kernels.guest import cpu_time, machine, watch
 from kernels.guest.boot import boot
 from kernels.guest.lines import Lines
 from kernels.guest.place import GuestPlace
@@ -134,6 +134,17 @@ def test_how_a_guest_ends(tmp_path: Path, body: str, ended: str, stage: str, sai
         str(tmp_path) not in outcome.reason
         and str(tmp_path).encode() not in (tmp_path / "console.log").read_bytes()
     )
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.5, 2), (1.0, 4)])
+def test_what_a_guest_waits_for_a_processor_is_no_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float,
+                                                       least: int) -> None:
+    """Its limits are of time of its own; of time that it had none of, a quarter."""
+    began = time.monotonic()
+    monkeypatch.setattr(cpu_time, "waited", lambda pid: share * (time.monotonic() - began))
+    outcome, _ = play(tmp_path, "init; ktap; sleep 60", replace(UML, stall=1))
+    assert outcome.ended == "hang" and outcome.reason == "no file for 1 s, last one: root/a.b.ktap"
+    assert outcome.wall > least
 
 
 def test_each_file_gives_a_guest_time_for_the_next(tmp_path: Path) -> None:
