@@ -9,12 +9,14 @@
 
 #include "attrs.h"
 #include "breakpoint.h"
+#include "internal.h"
 #include "say.h"
 
 struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *address, uint64_t length)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
 
+	expect_breakpoints();
 	attr.bp_type = bp_type;
 	attr.bp_addr = (uintptr_t)address;
 	attr.bp_len = length;

@@ -33,6 +33,14 @@ void expect_faults(void);
  */
 unsigned int uncaused_faults(void);
 
+/* This test has a breakpoint, whose debug register any other program may take or give back. */
+void expect_breakpoints(void);
+/*
+ * A verdict is about to be broken: in a test with a breakpoint it is asked once more. Whether
+ * somebody else took a register and gave it back cannot be seen behind it.
+ */
+void doubt_broken(void);
+
 /* Let this thread run on those of its CPUs that are wanted. Returns how many, or -errno. */
 int move_to_cpus(bool (*wanted)(unsigned int cpu, void *context), void *context);
 

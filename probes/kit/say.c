@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "again.h"
 #include "finding.h"
 #include "internal.h"
 #include "say.h"
@@ -37,6 +38,19 @@ bool in_test_thread(void)
 	return test_end && pm_gettid() == test_thread;
 }
 
+static bool breakpoints_matter;
+
+void expect_breakpoints(void)
+{
+	breakpoints_matter = true;
+}
+
+void doubt_broken(void)
+{
+	if (breakpoints_matter)
+		dprintf(STDOUT_FILENO, ASK_AGAIN "another program may use breakpoints\n");
+}
+
 /* What is wrong with counts of page faults is the machine's where it takes pages away. */
 static struct finding doubted(const struct finding *finding)
 {
@@ -46,6 +60,8 @@ static struct finding doubted(const struct finding *finding)
 	if (faults)
 		finding_set(&ret, UNKNOWN, "%u page faults came that nobody had caused: %.300s",
 			    faults, finding->reason);
+	else if (finding->verdict == BROKEN)
+		doubt_broken();
 	return ret;
 }
 

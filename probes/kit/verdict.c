@@ -65,6 +65,8 @@ void fact_verdict(const char *name, enum verdict verdict, const char *reason)
 {
 	if (verdict == BROKEN && uncaused_faults())
 		verdict = UNKNOWN;	/* as say() does */
+	else if (verdict == BROKEN)
+		doubt_broken();
 	if (reason && *reason)
 		fact_str(name, "%s: %s", verdict_word(verdict), reason);
 	else

@@ -6,6 +6,7 @@
  * taken and given back, ten times.
  */
 #include "probe.h"
+#include "breakpoint.h"
 
 PROBE(TITLE("the slots of closed events")
       SINCE("2.6.33")
@@ -19,12 +20,7 @@ static volatile uint64_t watched[MOST];
 
 static struct perf_event_attr watch(int i)
 {
-	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
-
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
-	attr.bp_addr = (uintptr_t)&watched[i];
-	return attr;
+	return attr_access(HW_BREAKPOINT_W, &watched[i], HW_BREAKPOINT_LEN_4);
 }
 
 /* Open breakpoints until one is refused; *ret_error is its errno, or 0 where none was. */
