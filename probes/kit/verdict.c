@@ -245,9 +245,24 @@ long must_call(long answer, const char *call)
 	say(&finding);
 }
 
+/* A lower frequency is accepted: the kernel has lowered its limit, as samples took long. */
+static bool is_too_often(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr seldom;
+	int fd;
+
+	if (!attr || !attr->freq || attr->sample_freq <= 1)
+		return false;
+	seldom = *attr;
+	seldom.sample_freq = 1;
+	fd = pm_open(&seldom, pid, cpu, -1, 0);
+	return fd >= 0 && !close(fd);
+}
+
 /*
  * What an errno means when the call with `what` failed and its twin without succeeded.
- *   EINVAL, E2BIG        the kernel does not know it: conclusive
+ *   EINVAL, E2BIG        the kernel does not know it: conclusive, but for a frequency where a
+ *                        lower one opens
  *   ENOSYS               the architecture or configuration lacks it: conclusive
  *   ENOTTY               unknown ioctl: conclusive
  *   EOPNOTSUPP           known to the kernel, but not to this event's PMU
@@ -261,6 +276,11 @@ void classify_asked(int error, const char *what, const struct perf_event_attr *a
 {
 	if (error == ENOENT && attr && attr->type == PERF_TYPE_SOFTWARE) {
 		finding_set(ret, NO, "ENOENT: this kernel has no %s, others work", what);
+		return;
+	}
+	if (error == EINVAL && is_too_often(attr, pid, cpu)) {
+		finding_set(ret, UNKNOWN, "EINVAL with %s of %" PRIu64 " Hz, ok with 1: the kernel "
+			    "allows fewer samples a second now", what, attr->sample_freq);
 		return;
 	}
 	switch (error) {

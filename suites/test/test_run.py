@@ -339,6 +339,23 @@ def test_adding_one_file_is_enough(copy: Path, tmp_path: Path) -> None:
     assert verdicts(result_of(tmp_path / "run"), "user") == {"dropped.here.works": "yes"}
 
 
+def test_a_frequency_above_the_limit_of_now_is_no_answer(copy: Path) -> None:
+    """A kernel whose samples take long lowers its limit, by itself: what it refuses then it would take at another time."""
+    (copy / "probes/meta/often.c").write_text(PROBE.replace("""{
+}""", """{
+	struct perf_event_attr without = attr_faults(PERF_SAMPLE_IP), with = without;
+
+	with.freq = 1;
+	with.sample_freq = 1ull << 40;
+	close(ask_open(&with, &without, 0, -1, "a frequency"));
+}"""))
+    assert run("make", "-s", "probes/meta/often", cwd=copy, timeout=300).returncode == 0
+    done = run(copy / "build" / BUILD.name / "probes/meta/often")
+    if "SKIP" in done.stdout and "SKIP no" not in done.stdout:
+        pytest.skip(done.stdout)
+    assert "could not tell: EINVAL with a frequency of 1099511627776 Hz, ok with 1: the kernel allows" in done.stderr
+
+
 def test_the_build_refuses_an_undeclared_probe(copy: Path) -> None:
     before = "".join(line for line in PROBE.splitlines(True) if not line.startswith("PROBE("))
     parts = {"TITLE": 'TITLE("t")', "SINCE": 'SINCE("2.6.31")', "POINT": 'POINT(works, "it ran")'}
