@@ -79,6 +79,18 @@ def test_picking() -> None:
         listed.pick(["nope"])
 
 
+def test_the_list_has_each_device_and_what_is_allowed_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["device", "--list", "--inventory", str(inventory.EXAMPLE)]) == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"^(\S+) +(\w+:\S+);", said, re.M) == [
+        ("board-1", "ssh:root@board-1.example:22"), ("build-host", "ssh:build-host.example"),
+        ("phone-1", "adb:R58N1234567"), ("lab-rpi4", "lava:mylab/bcm2711-rpi-4-b"),
+        ("shelf-arm64", "labgrid:lab.example:20408/kind=board,arch=arm64")]  # fmt: skip
+    assert "; tags: shelf, arm64\n" in said
+    assert "  allowed: --may-disturb, --hazards, --paranoid -1,0,1,2,3\n" in said
+    assert "  allowed: what changes nothing; not within 08:00-18:30\n" in said
+
+
 # What is no file, by the name that it has in the test, and what is said of it.
 ODD = {"fifo": "a FIFO, not a regular file", "folder": "a directory, not a regular file",
        "socket": "a socket, not a regular file", "/dev/zero": "a device, not a regular file",

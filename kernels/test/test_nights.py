@@ -168,6 +168,15 @@ def test_a_record_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.
     assert history.file_of(ENTRY).stat().st_size < 5000 and history.runs_of(ENTRY)[-1].wall == 59.0
 
 
+def test_the_last_thousand_runs_are_on_record(tmp_path: Path) -> None:
+    """As README.md says, where the file has more that are as short as runs may be."""
+    history.add(ENTRY, DONE, tmp_path)
+    told = json.loads(history.file_of(ENTRY).read_text())
+    lines = (json.dumps({**told, "wall": float(number)}) for number in range(1500))
+    history.file_of(ENTRY).write_text("\n".join(lines) + "\n")
+    assert [run.wall for run in history.runs_of(ENTRY)] == [float(number) for number in range(500, 1500)]
+
+
 INVENTORY = """format = 1
 [[device]]
 name = "board-1"
