@@ -340,7 +340,8 @@ def test_a_job_of_an_earlier_run_is_taken_up_again(server: Path, tmp_path: Path)
 
 def test_why_a_job_failed_is_told(server: Path, tmp_path: Path) -> None:
     result = {"case": "job", "definition": "lava", "error_type": "Infrastructure", "error_msg": "no power", "result": "fail"}
-    lines = [{"lvl": "target", "msg": "booting"}, {"lvl": "results", "msg": result}]
+    beside = {"case": "power-off", "definition": "lava", "of": "job", "result": "pass"}
+    lines = [{"lvl": "target", "msg": "booting"}, {"lvl": "results", "msg": result}, {"lvl": "results", "msg": beside}]
     (tmp_path / "logs.yaml").write_text("".join(f"- {json.dumps(line)}\n" for line in lines))
     report = lava_place(tmp_path).run(Request(), tmp_path, lambda state: None, threading.Event())
     log = tmp_path / "pi.logs.yaml"

@@ -43,6 +43,14 @@ def test_a_script_an_answer(server: Server) -> None:
     link.close()
 
 
+def test_the_end_of_a_connection_is_not_told(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    """ssh says something of its own when it is asked to end one."""
+    link = server.link()
+    assert link.execute("true").status == 0
+    link.close()
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("script", ["echo 'a b'", "echo '!!' '$HOME' '\\'", "if true; then\n  echo \"it's\"\nfi"])
 def test_a_script_is_one_line_that_no_shell_reads_otherwise(script: str) -> None:
     """csh ends a quoted word at a line break, replaces !, and fish takes a backslash away."""

@@ -210,6 +210,14 @@ def test_only_areas_of_one_verdict_share_a_line() -> None:
     assert lines[2].startswith("all yes") and lines[2].endswith("a, b")
 
 
+@pytest.mark.parametrize("points", [3, 30, 300])
+def test_a_heading_ends_where_its_numbers_end(points: int, capsys, tmp_path: Path) -> None:
+    lines = shown(capsys, put(tmp_path / "run", many(1, 12, 2, points))).splitlines()
+    heading, last = (next(line for line in lines if line.startswith(word)) for word in ("area ", "all  "))
+    number = str(12 * points)
+    assert last.split()[1] == number and heading.index(" all ") + len(" all") == last.index(number) + len(number)
+
+
 def test_areas_without_room_are_named_by_how_much_says_yes() -> None:
     """Those in which the personas differ most keep their bars."""
     said = {f"a{yes}": {"x": {f"p{point}": "yes" if point < yes else "no" for point in range(10)}}
