@@ -38,6 +38,17 @@ def test_seen_from_the_start_is_a_bound(database: Database) -> None:
     assert str(found.first()) == "6.1 or earlier" and found.last() is None
 
 
+def test_columns_come_by_kernel_level_and_persona(database: Database) -> None:
+    """Whatever came first; of personas root is the first."""
+    for release, level in (("6.5", "2"), ("6.1", "2"), ("6.1", "1")):
+        database.add(make(release=release, personas={"user": {}, "root": {}}, environment={"paranoid": level}))
+    with connect.reading(database.engine) as connection:
+        columns = matrix.load(connection).columns
+    assert [(each.result.kernel.release, each.result.level, each.persona) for each in columns] == [
+        (release, level, persona) for release, level in (("6.1", "1"), ("6.1", "2"), ("6.5", "2"))
+        for persona in ("root", "user")]
+
+
 def test_backports(database: Database) -> None:
     database.add(make(release="4.4.1"), make(release="4.7.0"), make(release="next-20261120"))
     with connect.reading(database.engine) as connection:
