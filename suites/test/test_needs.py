@@ -111,6 +111,17 @@ def test_the_group_for_packages_has_what_the_package_is_built_with() -> None:
     assert wanted | {"build-essential"} <= set(run(TREE / ".ci/install", "--list", "package").stdout.split())
 
 
+def test_what_a_test_skips_for_is_in_a_group() -> None:
+    """Where a test says which package it lacks, `make check` or `make check-peers` installs that."""
+    said = re.compile(r"\bneed\(\"[^\"]+\", \"([a-z0-9.+-]+)\"\)|(?:reason=|skip\()\"[^\"]*\bpackage ([a-z0-9.+-]+)\"")
+    named = {name for folder in ("kernels", "lib", "reports", "suites") for path in (TREE / folder).rglob("test/**/*.py")
+             for pair in said.findall(path.read_text(encoding="utf-8")) for name in pair if name}
+    there = run(TREE / ".ci/install", "--list", "build", "reports", "quick", "check", "postgresql", "browser", "java", "go",
+                "rust", "lava").stdout.split()
+    assert {"openssh-server", "dropbear-bin", "busybox-static", "python3-yaml"} <= named
+    assert not named - set(there)
+
+
 # ------------------------------------------------------------------------------ what is lacking
 
 @pytest.mark.parametrize("word, header, named", [
