@@ -64,6 +64,13 @@ build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes
 		again descendants frame inherit persona regular supervise) build/fuzz/lib.a $(YAJL)
 fuzz-targets: $(LIB_FUZZ) build/test/launcher_fuzz
 
+# The launcher under ASan and UBSan, for suites/test/test_queue.py.
+build/test/launch: $(filter-out %/identify.c %/multicall.c,$(wildcard probes/launcher/*.c)) build/test/lib.a \
+		$(wildcard probes/launcher/*.[hd]*)
+	$(call say,TEST,$@)
+	$(Q)gcc $(filter-out -MMD -MP,$(TEST_FLAGS)) -o $@ $(filter %.c %.a,$^)
+unit-tests: build/test/launch
+
 SECONDS ?= 60
 fuzz: fuzz-targets	## mutate what each reader reads, each for SECONDS=60; findings in build/fuzz
 	$(Q)$(PYTHON) suites/test/fuzz/run.py --seconds $(SECONDS)

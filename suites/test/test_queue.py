@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import NEVER, heeding, processes_of, run, wait_for
+from conftest import NEVER, TREE, heeding, processes_of, run, wait_for
 from test_launch import footer
 
 # Says in the file LOG when it begins and ends. It ends once another has begun, where LOG-NAME says which. One
@@ -82,6 +82,22 @@ def queue(build: Path, tmp_path: Path, compile_c: Callable[[str], Path]) -> Call
         assert not list(out.rglob("*.part"))
         return [line for line in log.read_text().splitlines() if not line.endswith("identify")]
     return carry_out
+
+
+@pytest.mark.parametrize("jobs, more", [(1, ()), (3, ("--jobs", "3")), (9, ("--jobs", "8")), (9, ("--jobs", "9999"))])
+def test_no_memory_is_misused(build: Path, tmp_path: Path, jobs: int, more: tuple[str, ...]) -> None:
+    """The launcher under ASan and UBSan, with as many workers as there may be, too. It frees nothing before it ends."""
+    (tmp_path / "bin/probes/x").mkdir(parents=True)
+    for name in ("bin/identify", *(f"bin/probes/x/{number}" for number in range(jobs))):
+        (tmp_path / name).write_text("#!/bin/sh\necho I am here\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/plan").write_text("".join(f"same x.{number}\n" for number in range(jobs)))
+    (tmp_path / "out/catalogue").write_text("".join(f"id=x.{number}\n\n" for number in range(jobs)))
+    done = run(TREE / "build/test/launch", "--queue", tmp_path / "out", "--programs", tmp_path / "bin", *more,
+               env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{jobs + 1}\n", "")
+    assert len(list((tmp_path / "out/same").glob("*.ktap"))) == jobs
 
 
 def in_turn(*names: str) -> list[str]:
