@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,51 @@ def test_complete_output_ends_in_a_footer(build: Path, tmp_path: Path) -> None:
         "exit": 0, "signal": 0, "ms": 0, "timeout": 0, "truncated": 0, "leftover": 0, "kernel": 0,
         "bytes": 0}
     assert not list(tmp_path.glob("*.part"))
+
+
+# As a user who sees own processes alone, where process numbers begin anew: $2 leaves one behind whose number is
+# lower than all others.
+LOWEST = """set -eu
+mount -t proc -o hidepid=2 proc /proc
+cd "$1" && echo 300 >/proc/sys/kernel/ns_last_pid
+setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all ./launch --out "$1/out/ktap" -- "$1/probe" &
+while [ ! -e out/begun ] && kill -0 $!; do sleep 0.05; done
+echo 20 >/proc/sys/kernel/ns_last_pid
+: >out/go
+wait $!
+"""
+LEAVES = """
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	fclose(fopen("PLACE/begun", "w"));
+	while (access("PLACE/go", F_OK) < 0)
+		usleep(10000);
+	int left = fork();
+	if (left == 0)
+		return setsid() < 0 || close(1) < 0 || close(2) < 0 || pause();
+	printf("left %d of %d\\n", left, getpid());
+	return 0;
+}
+"""
+
+
+@needs_root
+@needs_mounts
+def test_nothing_is_left_where_numbers_of_processes_begin_anew(build: Path, compile_c) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        (folder / "out").mkdir()
+        os.chown(folder / "out", 1000, 1000)
+        shutil.copy(build / "launch", folder)
+        shutil.copy(compile_c(LEAVES.replace("PLACE", f"{folder}/out")), folder / "probe")
+        done = run("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c", LOWEST,
+                   "sh", place)
+        assert (done.returncode, done.stderr) == (0, "")
+        left, probe = re.search(r"left (\d+) of (\d+)", (folder / "out/ktap").read_text()).groups()
+        assert int(left) < 300 < int(probe) and footer(folder / "out/ktap")["leftover"] == 1
 
 
 @pytest.mark.parametrize(("good", "runs"), [(2, 2), (9, 3)])
