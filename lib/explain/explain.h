@@ -92,7 +92,8 @@ ssize_t memory_read(pid_t tid, uint64_t address, void *buf, size_t size);
 
 struct start {
 	char **argv;
-	bool ptrace;			/* asked for */
+	bool ptrace;			/* looked at so; `by_choice`: asked for */
+	bool by_choice;
 	pid_t pid;			/* of the program */
 	int listener;			/* -1: none */
 	bool no_new_privs;		/* had to be set */

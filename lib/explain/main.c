@@ -77,7 +77,8 @@ static const char *find_obstacle(const struct start *start, const struct pm_env 
 
 static void choose(struct start *start)
 {
-	if (start->ptrace)
+	start->by_choice = start->ptrace;
+	if (start->by_choice)
 		start->why_ptrace = "it was asked for";
 	else
 		start->why_ptrace = notify_obstacle();

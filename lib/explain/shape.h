@@ -106,6 +106,7 @@ struct remarks {
 	uint64_t interrupted;			/* by signals, before they were looked at */
 	uint64_t untold;			/* stops at calls that were not told */
 	bool traces;				/* the program traces others */
+	uint64_t handed_over;			/* threads that were let go for that */
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */
 	uint64_t trapped;			/* of `unseen`: by a filter */

@@ -414,9 +414,14 @@ static void say_remarks(const struct start *start)
 	if (remarks.listener_refused && !start->ptrace)
 		note("the program wanted a listener of its own (seccomp), which is refused while "
 		     "it is looked at; --ptrace leaves it one");
-	if (remarks.traces && start->ptrace)
-		note("the program traces others, which are traced already: it may have behaved "
-		     "differently; without --ptrace it is left alone");
+	if (remarks.handed_over > 0)
+		note("the program traces others: %llu thread%s let go for that; what %s asked "
+		     "from then on is not known%s", (unsigned long long)remarks.handed_over,
+		     remarks.handed_over == 1 ? " was" : "s were",
+		     remarks.handed_over == 1 ? "it" : "they",
+		     start->by_choice ? "; without --ptrace their calls are seen" : "");
+	else if (remarks.traces && start->ptrace)
+		note("the program traces others, and may have met that it is traced itself");
 	if (remarks.unseen > remarks.not_found + remarks.trapped)
 		note("%llu results were not seen, as another program traces these threads",
 		     (unsigned long long)(remarks.unseen - remarks.not_found - remarks.trapped));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Plain ptrace(2): every system call stops the program twice, before any filter looks at it and
- * behind. So it sees what a filter of a container answers. It is slow, and a program that traces
- * others, or set-user-id programs of an ordinary user, are changed by it.
+ * behind. So it sees what a filter of a container answers. It is slow, and set-user-id programs of
+ * an ordinary user are changed by it.
  */
 #define _GNU_SOURCE
 #include "shape.h"
@@ -14,6 +14,8 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "handover.h"
 
 #define EVENT_EXEC 4
 #define GET_SYSCALL_INFO 0x420e		/* v5.3 */
@@ -49,7 +51,7 @@ static struct pending **find(pid_t tid)
 	return at;
 }
 
-void trace_gone(pid_t tid)
+static void forget(pid_t tid)
 {
 	struct pending **at = find(tid), *gone = *at;
 
@@ -59,11 +61,17 @@ void trace_gone(pid_t tid)
 	free(gone);
 }
 
+void trace_gone(pid_t tid)
+{
+	forget(tid);
+	handover_gone(tid);
+}
+
 static void remember(const struct call *call, int64_t number)
 {
 	struct pending *made;
 
-	trace_gone(call->tid);
+	forget(call->tid);
 	made = malloc(sizeof(*made));
 	if (made == NULL)
 		return;
@@ -73,13 +81,18 @@ static void remember(const struct call *call, int64_t number)
 	pending[(unsigned int)call->tid % BUCKETS] = made;
 }
 
-static void enter(pid_t tid, const struct info *info)
+/* Returns whether the thread goes on: not where it waits for another, or is ours no more. */
+static bool enter(pid_t tid, const struct info *info)
 {
 	struct call call = { .tid = tid };
 
+	handover_enters(tid);
 	memcpy(call.args, info->entry.args, sizeof(call.args));
-	if (call_of(info->arch, (int)info->entry.nr, &call) && watch_call(&call))
+	if (!call_of(info->arch, (int)info->entry.nr, &call))
+		return true;
+	if (watch_call(&call))
 		remember(&call, (int64_t)info->entry.nr);
+	return call.which != CALL_PTRACE || !handover_begin(&call, program);
 }
 
 /* A filter that ends or traps a call puts its number back to where the result is looked for. */
@@ -99,21 +112,23 @@ static void leave(pid_t tid, const struct info *info)
 	if (asked->call.narrow)
 		value = (int32_t)value;
 	watch_result(&asked->call, is_trapped(asked, value) ? RESULT_TRAPPED : value);
-	trace_gone(tid);
+	forget(tid);
 }
 
-static void at_call(pid_t tid)
+/* Returns whether the thread goes on. */
+static bool at_call(pid_t tid)
 {
 	struct info info = { .op = 0 };
 
-	if (ptrace(GET_SYSCALL_INFO, tid, (void *)sizeof(info), &info) <= 0) {
+	if (ptrace(GET_SYSCALL_INFO, tid, (void *)sizeof(info), &info) <= 0)
 		remarks.untold += errno != ESRCH;	/* else it was killed */
-		return;
-	}
-	if (info.op == 1)
-		enter(tid, &info);
-	else if (info.op == 2)
+	else if (info.op == 1)
+		return enter(tid, &info);
+	else if (info.op == 2) {
 		leave(tid, &info);
+		return !handover_stop(tid, 0);
+	}
+	return true;
 }
 
 void trace_result(pid_t tid)
@@ -129,13 +144,15 @@ void trace_stop(pid_t tid, int status)
 	const int event = status >> 16, signal = WSTOPSIG(status);
 
 	if (signal == TRACE_AT_CALL) {
-		at_call(tid);
-		(void)ptrace(PTRACE_SYSCALL, tid, NULL, NULL);
+		if (at_call(tid))
+			(void)ptrace(PTRACE_SYSCALL, tid, NULL, NULL);
+	} else if (handover_stop(tid, event ? 0 : signal)) {
+		forget(tid);
 	} else if (event == TRACE_EVENT_STOP && signal != SIGTRAP) {
 		(void)ptrace(LISTEN, tid, NULL, NULL);		/* stopped as a group */
 	} else {
 		if (event == EVENT_EXEC)
-			trace_gone(tid);
+			forget(tid);
 		(void)ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(long)(event ? 0 : signal));
 	}
 }

@@ -55,6 +55,10 @@ class Explained:
         """What the program says of its opens."""
         return [int(line) for line in self.done.stdout.split()]
 
+    def numbers(self) -> list[int]:
+        """All that it says, as numbers."""
+        return [int(word) for word in self.done.stdout.split()]
+
     def one(self) -> dict[str, Any]:
         """The one kind of call that was made."""
         assert len(self.told["asked"]) == 1, self.told

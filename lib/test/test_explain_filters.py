@@ -50,10 +50,3 @@ def test_a_listener_of_its_own_answers(place: Path) -> None:
     gate = run.gate(run.one())
     assert "listener of system calls that the program set itself" in gate["gate"]
     assert gate["behind"] == "without that filter: it opens" and "security module" not in run.text
-
-
-def test_who_traces_others_is_not_said_to_want_nothing(place: Path) -> None:
-    """By ptrace there is no room for another tracer."""
-    script = "import ctypes, os; os._exit(0 if ctypes.CDLL(None).ptrace(0, 0, 0, 0) else 1)"
-    run = Explained(place, "-c", script, program="/usr/bin/python3", options=("--ptrace",))
-    assert run.done.returncode == 0 and "traces others" in run.text and "wants no perf events" not in run.text
