@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 
+#define BPF_PROG_LOAD_CMD 5
 #define BPF_LINK_CREATE_CMD 28
 #define SEIZE 0x4206		/* PTRACE_SEIZE, an enumerator in some headers */
 
@@ -136,8 +137,7 @@ static void of_call(struct code *code, enum which which)
 	case CALL_FILE_STATX: of_file_at(code, 2, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW); break;
 	case CALL_PRCTL: if_any(code, 0, VALUES(PR_TASK_PERF_EVENTS_DISABLE,
 				PR_TASK_PERF_EVENTS_ENABLE, PR_SET_SECCOMP)); break;
-	/* Not the load of a program: the interrupt that shows its result ends the verifier. */
-	case CALL_BPF: if_any(code, 0, VALUES(BPF_LINK_CREATE_CMD)); break;
+	case CALL_BPF: if_any(code, 0, VALUES(BPF_PROG_LOAD_CMD, BPF_LINK_CREATE_CMD)); break;
 	case CALL_SECCOMP: if_any(code, 0, VALUES(SECCOMP_SET_MODE_FILTER)); break;
 	case CALL_PTRACE: if_any(code, 0, VALUES(PTRACE_TRACEME, PTRACE_ATTACH, SEIZE)); break;
 	default: hand_over(code); break;

@@ -13,7 +13,7 @@ void find_reasons(void);
 void tell_text(const struct start *start);
 
 /* Of a program that asked nothing: the files that it did not get before. */
-void tell_files(void);
+void tell_files(bool is_explained);	/* by something else; then what is closed alone */
 
 /* A paragraph that begins with "note". */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));

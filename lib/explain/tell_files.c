@@ -76,10 +76,14 @@ static void say_what_is_closed(void)
 }
 
 /* Programs look at files before they ask, and give up where those are closed or not there. */
-void tell_files(void)
+void tell_files(bool is_explained)
 {
 	struct flow flow;
 
+	if (is_explained) {
+		say_what_is_closed();
+		return;
+	}
 	if (files.looked == 0) {
 		note("it looked for no file of PMUs, tracepoints or the CPU's registers either, as "
 		     "programs do before they ask: it wants no perf events, has a service ask "

@@ -10,6 +10,7 @@
 #include "../doctor/flow.h"
 #include "../policy/diagnosis/words.h"
 #include "gates.h"
+#include "load.h"
 #include "silence.h"
 #include "tell.h"
 #include "words.h"
@@ -452,20 +453,24 @@ static void say_remarks(const struct start *start)
 void tell_text(const struct start *start)
 {
 	struct gates gates;
+	int load;
 
 	(void)fflush(stdout);
 	(void)dup2(STDERR_FILENO, STDOUT_FILENO);	/* the program's own output stays its own */
 	gates.count = gates_find(gates.list, GATES);
+	load = load_refused();
 	printf("\n");
 	say_verdict(start);
 	if (remarks.calls[CALL_OPEN] == 0 && !remarks.filtered && remarks.untold == 0 &&
 	    !(remarks.traces && start->ptrace))
-		tell_files();
+		tell_files(load != 0);
 	say_shapes(&gates);
 	say_gates(&gates);
 	say_what_stays(&gates);
 	say_silence();
 	say_all_refused(start);
+	if (load != 0)
+		load_tell(load);
 	say_remarks(start);
 	(void)fflush(stdout);
 }

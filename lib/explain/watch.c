@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is made of each call. */
 #define _GNU_SOURCE
+#include "load.h"
 #include "shape.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 #define REQUEST_RESULTS 64	/* of a shape and kind that are looked at; the rest is counted */
-#define PROG_LOAD 5		/* of bpf(2): other commands are probes of features, too */
-#define LINK_CREATE 28
 #define FILTER_MOST 4096	/* BPF_MAXINSNS */
 
 static void count_error(struct error_count *list, size_t room, int error)
@@ -318,7 +317,7 @@ bool watch_call(struct call *call)
 	case CALL_CLOSE_RANGE:
 	case CALL_EXIT_GROUP: before_end(call); return false;
 	case CALL_PRCTL: return before_prctl(call);
-	case CALL_BPF: return call->args[0] == PROG_LOAD || call->args[0] == LINK_CREATE;
+	case CALL_BPF: return load_call(call);
 	case CALL_EXEC:
 	case CALL_EXEC_AT: exec_look(call); return false;
 	case CALL_SECCOMP: return before_filter(call);

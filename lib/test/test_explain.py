@@ -350,7 +350,37 @@ def test_a_program_that_loads_a_program_of_bpf(place: Path, options: tuple[str, 
     """The verifier gives up with EAGAIN where a signal is pending, as a tracer's interrupt is."""
     alone = subprocess.run([place / "asks", "load"], capture_output=True, text=True, timeout=300, check=False)
     run = Explained(place, "load", options=options)
-    assert run.done.stdout == alone.stdout and ("bpf(2)" in run.text) == bool(options and run.errors != [0])
+    assert run.done.stdout == alone.stdout and ("bpf(2)" in run.text) == (run.errors == [errno.EPERM])
+
+
+def test_who_asks_whether_there_are_links_is_refused_nothing(place: Path) -> None:
+    """As libbpf does before it attaches: a link of no target, which kernels that have links answer with EBADF."""
+    script = """
+import ctypes, platform
+number = {"x86_64": 321, "s390x": 351, "ppc64le": 361}.get(platform.machine(), 280)
+print(ctypes.CDLL(None).syscall(number, 28, (ctypes.c_int32 * 8)(0, TARGET), 32))
+"""
+    for target, said in (-1, False), (-2, True):
+        run = Explained(place, "-c", script.replace("TARGET", str(target)), program="/usr/bin/python3")
+        assert run.numbers() == [-1] and ("bpf(2) was refused" in run.text) == said
+
+
+@as_root
+@pytest.mark.parametrize("options", [(), ("--ptrace",)])
+@pytest.mark.parametrize("caps, lacks", [((), "has no CAP_BPF and no CAP_PERFMON"),
+                                         (("--inh-caps=+perfmon", "--ambient-caps=+perfmon"), "has no CAP_BPF change"),
+                                         (("--inh-caps=+bpf", "--ambient-caps=+bpf"), "has no CAP_PERFMON change")])
+def test_who_may_load_no_program_of_bpf(place: Path, caps: tuple[str, ...], lacks: str, options: tuple[str, ...]) -> None:
+    """Its load is refused before it asks for an event, which no file tells."""
+    run = Explained(place, "load", before=(*USER, *caps), options=options)
+    assert run.errors == [errno.EPERM] and f"refuses uid 64321 (EPERM): it {lacks}" in run.text
+    assert "may have given up" not in run.text and "wants no perf events" not in run.text
+
+
+@as_root
+def test_who_has_the_rights_to_load_is_told_nothing(place: Path) -> None:
+    run = Explained(place, "load", before=(*USER, "--inh-caps=+perfmon,+bpf", "--ambient-caps=+perfmon,+bpf"))
+    assert run.errors == [0] and "bpf(2)" not in run.text
 
 
 @pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
