@@ -89,8 +89,11 @@ def program_of(words: list[str]) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """What ends after some seconds here may not have begun by then in a guest, or not end for a minute (perf top)."""
-    words = programs()[name]
+    """What ends after some seconds here may not have begun by then in a guest, or not end for a minute (perf top).
+
+    The program is in the path there, wherever it is here.
+    """
+    words = [Path(word).name if word == program_of(programs()[name]) else word for word in programs()[name]]
     return ["timeout", "-k", "10", "30", *words[2:]] if words[0] == "timeout" else words
 
 
