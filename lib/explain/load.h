@@ -8,7 +8,7 @@
 /* Before bpf(2). Returns whether its result is wanted. */
 bool load_call(const struct call *call);
 
-/* Asks again, as who loaded them. Returns an errno, or 0: a program of each of those types loads. */
+/* Asks again, as who loaded them. Returns an errno, or 0: one of each of those types loads. */
 int load_refused(void);
 
 /* Says that, and what to change. */
