@@ -14,6 +14,9 @@
 #define __NR_pidfd_open 434
 #endif
 #define NR_PIDFD_GETFD 438
+#define REFRESH 2		/* of REQUESTS */
+#define RESET 3
+#define PERIOD 4
 #define LONG_ENOUGH 1000000	/* ns, in which a clock or cycles count */
 
 static int pidfd = -1;
@@ -72,6 +75,40 @@ static bool waits_for_tasks(const struct shape *shape)
 	return shape->on_cpu && shape->target != TARGET_CPU && shape->target != TARGET_CGROUP;
 }
 
+/* 0: some of its fields differ in size from sample to sample. */
+static uint64_t sample_bytes(uint64_t sample_type)
+{
+	const uint64_t fixed = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+		PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+		PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER;
+
+	return sample_type & ~fixed ? 0 :
+		8 * (1 + (uint64_t)__builtin_popcountll(sample_type));
+}
+
+/*
+ * With a fixed period the count tells how many samples there were at most. Who reads a ring is
+ * woken at so many as it asked for, or where half of the ring is full.
+ */
+static void judge_samples(uint64_t value, struct shape *shape)
+{
+	const struct perf_event_attr *attr = &shape->attr;
+	const uint64_t half = (shape->most_pages - 1) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	uint64_t samples;
+
+	if (attr->sample_period == 0 || attr->freq || value == 0 || shape->rings == 0 ||
+	    shape->requests[REFRESH] > 0 || shape->requests[RESET] > 0 ||
+	    shape->requests[PERIOD] > 0)
+		return;
+	samples = value / attr->sample_period;
+	if (samples == 0)
+		shape->never_sampled++;
+	else if (!attr->watermark && attr->wakeup_events > samples &&
+		 sample_bytes(attr->sample_type) != 0 &&
+		 samples * sample_bytes(attr->sample_type) <= half)
+		shape->never_woken++;
+}
+
 static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
 {
 	const uint64_t format = shape->attr.read_format;
@@ -84,6 +121,7 @@ static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
 	shape->sum += value;
 	shape->zero += value == 0;
 	shape->lost += lost;
+	judge_samples(value, shape);
 	if (!timed)
 		return;
 	if (counts->time_enabled == 0)

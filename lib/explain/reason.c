@@ -379,6 +379,19 @@ static void blame_probe(const struct shape *shape, int error, struct pm_refusal 
 	}
 }
 
+/* kernel/events/core.c, perf_event_open; and the PMU's own look at the group */
+static void blame_group(const struct shape *shape, struct reason *ret)
+{
+	if (!shape->grouped || shape->errors[0].error != EINVAL || !ret->again_differs ||
+	    ret->again != 0)
+		return;
+	ret->first.cause = PM_CAUSE_UNSUPPORTED;
+	PM_SAY(ret->first.gate, "alone the event opens, and not in its group: the group has more "
+	       "events than the PMU has counters, or its leader is of another task, CPU or clock, "
+	       "or a member itself");
+	PM_SAY(ret->first.change, "make the group smaller, or open the event alone");
+}
+
 /* EINVAL and ENOENT have many reasons; of these events the reason can be seen. */
 static void blame_event(const struct shape *shape, struct reason *ret)
 {
@@ -386,7 +399,7 @@ static void blame_event(const struct shape *shape, struct reason *ret)
 	char name[200];
 
 	blame_probe(shape, error, &ret->first);
-
+	blame_group(shape, ret);
 	if (shape->attr.type == PERF_TYPE_BREAKPOINT && error == EINVAL && is_unaligned(shape)) {
 		ret->first.cause = PM_CAUSE_UNSUPPORTED;
 		PM_SAY(ret->first.gate, "the breakpoint's address is no multiple of its length, "

@@ -81,6 +81,8 @@ struct shape {
 	/* What was seen of its events before they were closed; `idle`: ran for long, counted 0 */
 	uint32_t looked, zero, idle, never_enabled, never_ran, part_time, in_error;
 	uint32_t never_there;			/* no thread of theirs ran on that CPU */
+	uint32_t never_sampled;			/* counted, and less than its period */
+	uint32_t never_woken;			/* fewer samples than it asked to be woken for */
 	uint64_t sum, lost;
 };
 

@@ -45,6 +45,7 @@ bool is_silent(const struct shape *shape)
 		(shape->never_there > 0 && shape->never_there == shape->opened) ||
 		has_no_ring(shape) ||
 		shape->part_time > 0 || shape->in_error > 0 || shape->lost > 0 ||
+		shape->never_sampled > 0 || shape->never_woken > 0 ||
 		(shape->idle > 0 && must_count(shape));
 }
 
@@ -79,6 +80,11 @@ void put_silence(const struct shape *shape, struct pm_words *words)
 	if (shape->in_error > 0)
 		put(words, "in error state, as a pinned event that finds no counter (%u of %u)",
 		    shape->in_error, looked + shape->in_error);
+	if (shape->never_sampled > 0)
+		put(words, "no sample, as it counted less than its period (%u of %u)",
+		    shape->never_sampled, looked);
+	if (shape->never_woken > 0)
+		put(words, "never woke its reader (%u of %u)", shape->never_woken, looked);
 	if (shape->lost > 0)
 		pm_put(words, "%s%llu records lost", words->length ? ", " : "",
 		       (unsigned long long)shape->lost);
@@ -142,6 +148,16 @@ void say_silence(void)
 	if (count_of(offsetof(struct shape, part_time)) > 0)
 		say("events share counters: their counts are estimates from less than half of the "
 		    "time; ask for fewer at once");
+	if (count_of(offsetof(struct shape, in_error)) > 0)
+		say("pinned events found no counter, and read(2) of them gives 0 bytes: ask for "
+		    "fewer, or without pinned, and they share counters");
+	if (count_of(offsetof(struct shape, never_sampled)) > 0)
+		say("events counted less than their sample_period, and took no sample: a smaller "
+		    "one, or sample_freq");
+	if (count_of(offsetof(struct shape, never_woken)) > 0)
+		say("fewer samples than wakeup_events asks for, and less than half a ring: poll(2) "
+		    "of it never returned for them; ask to be woken earlier, or read the ring "
+		    "without");
 	if (lost > 0)
 		say("records were lost: a larger ring, or fewer samples");
 }

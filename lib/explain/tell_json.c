@@ -15,9 +15,10 @@ static void put_counts(FILE *file, const struct shape *shape)
 {
 	fprintf(file, "\"looked\": %u, \"sum\": %llu, \"zero\": %u, \"never_enabled\": %u, "
 		"\"never_ran\": %u, \"never_there\": %u, \"part_time\": %u, \"in_error\": %u, "
+		"\"never_sampled\": %u, \"never_woken\": %u, "
 		"\"lost\": %llu", shape->looked, (unsigned long long)shape->sum, shape->zero,
 		shape->never_enabled, shape->never_ran, shape->never_there, shape->part_time,
-		shape->in_error,
+		shape->in_error, shape->never_sampled, shape->never_woken,
 		(unsigned long long)shape->lost);
 }
 

@@ -366,6 +366,14 @@ print(ctypes.CDLL(None).syscall(number, 28, (ctypes.c_int32 * 8)(0, TARGET), 32)
 
 
 @as_root
+def test_a_member_that_its_group_does_not_take(place: Path) -> None:
+    """The leader is of a CPU, the member of a task: alone it opens, and no field of it is to blame."""
+    run = Explained(place, "keep", FAULTS + ":u:cpu", FAULTS + ":u:member")
+    assert run.errors == [0, errno.EINVAL]
+    assert "alone the event opens, and not in its group" in run.text and "does not know a field" not in run.text
+
+
+@as_root
 @pytest.mark.parametrize("options", [(), ("--ptrace",)])
 @pytest.mark.parametrize("caps, lacks", [((), "has no CAP_BPF and no CAP_PERFMON"),
                                          (("--inh-caps=+perfmon", "--ambient-caps=+perfmon"), "has no CAP_BPF change"),

@@ -34,7 +34,7 @@ def test_samples_without_a_ring(place: Path) -> None:
     bare = Explained(place, "keep", FAULTS + ":u:sample:bare", "work")
     assert bare.errors == [0] and bare.one()["silent"] and bare.one()["rings"] == 0
     assert "no ring was mapped" in bare.text
-    ring = Explained(place, "keep", FAULTS + ":u:sample", "work")
+    ring = Explained(place, "keep", FAULTS + ":u:each", "work")
     assert not ring.one()["silent"] and ring.one()["rings"] == 1 and "no ring" not in ring.text
 
 
@@ -60,3 +60,28 @@ def test_records_that_were_lost(place: Path) -> None:
     assert run.one()["silent"] and run.one()["lost"] >= 1280 - 4096 // 24 and "records were lost" in run.text
     few = Explained(place, "keep", FAULTS + ":u:each", "work")
     assert few.one()["lost"] == 0 and not few.one()["silent"] and "lost" not in few.text
+
+
+def test_a_period_that_is_not_reached(place: Path) -> None:
+    """64 faults and some, of a million: not one sample; with a frequency the kernel chooses the period."""
+    run = Explained(place, "keep", FAULTS + ":u:sample", "work")
+    assert run.one()["never_sampled"] == 1 and run.one()["silent"] and "took no sample" in run.text
+    run = Explained(place, "keep", FAULTS + ":u:freq=1", "work")
+    assert run.one()["never_sampled"] == run.one()["never_woken"] == 0
+
+
+@pytest.mark.parametrize("wakeup, never", [(1, False), (50, False), (1000, True)])
+def test_who_reads_a_ring_is_never_woken(place: Path, wakeup: int, never: bool) -> None:
+    """64 samples of 24 bytes and some fill no half of eight pages."""
+    run = Explained(place, "keep", FAULTS + f":u:each:pages=8:wakeup={wakeup}", "work")
+    if run.errors == [errno.EINVAL]:
+        pytest.skip("this kernel counts no lost records")
+    assert run.one()["never_woken"] == never == run.one()["silent"] and ("never woke its reader (1 of 1)" in run.text) == never
+
+
+def test_a_ring_that_is_half_full_wakes_its_reader(place: Path) -> None:
+    """640 samples of 24 bytes, of a ring of one page."""
+    run = Explained(place, "keep", FAULTS + ":u:each:wakeup=1000", "times=10", "work")
+    if run.errors == [errno.EINVAL]:
+        pytest.skip("this kernel counts no lost records")
+    assert run.one()["never_woken"] == 0

@@ -9,8 +9,10 @@
  *      freq=N    N samples a second              pages=N   of its ring, beside the first: 8 else
  *      each      a sample of each, in a ring of 2 pages, and lost ones are counted
  *      at        an address is set               old       by the first version of the attr
- *      phys      PHYS_ADDR                       member    of the group of the last that opened
+ *      phys      PHYS_ADDR                       member    of the group of the last other one
  *      there     on CPU 1 alone                  over      another file gets its descriptor at once
+ *      wakeup=N  its reader is to be woken at so many samples
+ *      pinned    always on a counter, or in error
  *      ask       it is enabled, asked for its id, read and mapped, and what becomes of each is
  *                printed, too
  *   times=N       the opens that follow are made N times    keep    and not closed
@@ -76,6 +78,9 @@ static struct perf_event_attr attr_of(const char *word)
 	}
 	if (strstr(word, ":phys") != NULL)
 		attr.sample_type = PERF_SAMPLE_PHYS_ADDR;
+	if (strstr(word, ":wakeup=") != NULL)
+		attr.wakeup_events = (unsigned int)strtoul(strstr(word, ":wakeup=") + 8, NULL, 10);
+	attr.pinned = strstr(word, ":pinned") != NULL;
 	if (strstr(word, ":old") != NULL)
 		attr.size = PERF_ATTR_SIZE_VER0;
 	if (strstr(word, ":at") != NULL) {
@@ -90,7 +95,7 @@ static size_t ring_of(const char *word)
 {
 	const char *pages = strstr(word, ":pages=");
 
-	if (strstr(word, ":each") != NULL)
+	if (strstr(word, ":each") != NULL && pages == NULL)
 		return 2 * 4096;
 	return (1 + (pages != NULL ? strtoul(pages + 7, NULL, 10) : 8)) * 4096;
 }
@@ -130,7 +135,7 @@ static void *open_all(void *context)
 			ask(fd);
 		if (fd >= 0 && strstr(asked, ":over") != NULL)
 			(void)dup2(STDOUT_FILENO, fd);
-		last = fd >= 0 ? fd : last;
+		last = fd >= 0 && !member ? fd : last;
 		if (fd >= 0 && attr.sample_period != 0 && strstr(asked, ":bare") == NULL)
 			(void)mmap(NULL, ring_of(asked), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (fd >= 0 && !keep)
