@@ -22,6 +22,7 @@ from kernels.errors import Missing, Refused, Usage
 from kernels.place.adb import AdbLink
 from kernels.place.channel import Channel
 from kernels.place.follow import Pace
+from kernels.place.link import Lost
 from kernels.place.owner import Owner
 from kernels.place.place import Order
 from kernels.place.remote import RemotePlace
@@ -96,6 +97,45 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
 def test_no_serial_number(serial: str) -> None:
     with pytest.raises(Usage, match="not the serial number"):
         AdbLink(serial)
+
+
+# An adb that has one device, this machine: its new shell tells where its output ends, its old one is a terminal.
+ADB = """#!/bin/sh
+cd "$(dirname "$0")"
+case $1 in -s) shift 2 ;; *) exit 0 ;; esac
+case $1 in
+get-state) echo device ;;
+features) cat features ;;
+shell) echo "$2" >>asked; cd /; exec sh -c "$3" ;;
+esac
+"""
+
+
+@pytest.fixture
+def features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the device says that it can, for the test to write."""
+    (tmp_path / "adb").write_text(ADB)
+    (tmp_path / "adb").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "features").write_text("cmd\nshell_v2\n")
+    return tmp_path / "features"
+
+
+@pytest.mark.parametrize(("told", "shell"), [("cmd\nshell_v2\n", "-T"), ("cmd\n", "-x"), ("", "-x")])
+def test_the_shell_is_one_that_the_device_has(features: Path, told: str, shell: str) -> None:
+    features.write_text(told)
+    link = AdbLink("R58N1234567")
+    said = link.execute("echo a; exit 7")
+    assert (said.status, said.body, link.clean) == (7, b"a\n", shell == "-T")
+    assert (features.parent / "asked").read_text() == f"{shell}\n"
+    link.close()
+
+
+def test_a_script_that_does_not_end_is_ended(features: Path) -> None:
+    link = AdbLink("R58N1234567")
+    with pytest.raises(Lost, match="no answer within"):
+        link.execute("sleep 20", limit=2)
+    link.close()
 
 
 @pytest.mark.slow
