@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdnoreturn.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -373,6 +374,41 @@ static void each_strategy_each_lie(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+static noreturn void wait_for_word(const struct row *row)
+{
+	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
+	struct pm_stats stats = { .size = sizeof(stats) };
+	struct pm_session *session;
+
+	alarm(60);
+	kernel.lie = LIE_samples_fade;
+	kernel.opener = pm_gettid();
+	session = pm_session_create(make_plan(row, NULL), &listener, NULL);
+	if (pm_session_attach(session, NULL) < 0)
+		_exit(NOT_HERE);
+	while (stats.incomplete_events == 0) {
+		cause_faults(PAGES);
+		(void)pm_session_poll(session, 5);
+		(void)pm_session_stats(session, &stats);
+	}
+	_exit(0);
+}
+
+/* A session that goes on for days says it before its end. */
+static void what_fades_is_told_while_it_does(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		wait_for_word(&rows[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 /* The judgement can fail: too little is silence, unless something is told, and twice is wrong. */
 static void the_judgement_can_fail(void **state)
 {
@@ -397,6 +433,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_judgement_can_fail),
+		cmocka_unit_test(what_fades_is_told_while_it_does),
 		cmocka_unit_test(each_strategy_each_lie),
 	};
 
