@@ -282,7 +282,7 @@ static void live(int out, const struct row *row, enum lie lie)
 {
 	static struct outcome came;
 
-	alarm(60);
+	alarm(300);
 	kernel.lie = lie;
 	kernel.opener = pm_gettid();
 	if (row->kind == COUNTERS)
@@ -380,7 +380,7 @@ static noreturn void wait_for_word(const struct row *row)
 	struct pm_stats stats = { .size = sizeof(stats) };
 	struct pm_session *session;
 
-	alarm(60);
+	alarm(300);
 	kernel.lie = LIE_samples_fade;
 	kernel.opener = pm_gettid();
 	session = pm_session_create(make_plan(row, NULL), &listener, NULL);
