@@ -179,6 +179,33 @@ def test_in_an_emulator_probes_run_one_by_one(bundle: Path, tmp_path: Path) -> N
     assert len(queue) == 1 and " --jobs 1" in queue[0]
 
 
+def beside(folder: Path, name: str, script: str) -> dict[str, str]:
+    """The environment in which a program of that name is found first."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def test_runs_of_one_second_have_folders_of_their_own(bundle: Path, tmp_path: Path) -> None:
+    real = shutil.which("date")
+    env = beside(tmp_path / "tools", "date", f'case "$*" in *%Y%m%dT*) echo 20260102T030405Z ;; *) exec {real} "$@" ;; esac')
+    for _ in range(3):
+        done = run(bundle / "run.sh", "--quiet", "--suite", "meta", "--probe", "meta.absent", "--persona", "user", cwd=bundle, env=env)
+        assert done.returncode == 0, done.stderr
+    assert sorted(each.name for each in (bundle / "results").iterdir() if not each.is_symlink()) == [
+        "20260102T030405Z", "20260102T030405Z-2", "20260102T030405Z-3"]
+
+
+def test_an_android_device_tells_its_build(bundle: Path, tmp_path: Path) -> None:
+    """getprop says which; elsewhere there is none, and no line of it."""
+    env, words = beside(tmp_path / "tools", "getprop", "echo acme/$1:9"), ("--suite", "meta", "--probe", "meta.absent", "--persona", "user")
+    run(bundle / "run.sh", "--quiet", *words, "--out", tmp_path / "device", cwd=bundle, env=env)
+    run(bundle / "run.sh", "--quiet", *words, "--out", tmp_path / "other", cwd=bundle)
+    assert "\nfingerprint=acme/ro.build.fingerprint:9\n" in (tmp_path / "device/env").read_text()
+    assert shutil.which("getprop") or "fingerprint=" not in (tmp_path / "other/env").read_text()
+
+
 FOUR = "meta.daemon\nmeta.pass\nmeta.stubborn\nmeta.two_plans\n"
 
 

@@ -144,6 +144,21 @@ def test_one_that_fails_takes_no_other_with_it(database: Database, monkeypatch: 
     assert [each.what for each in database.add(good, bad, later)] == [store.KNOWN, store.ADDED, store.ADDED]
 
 
+def test_what_a_probe_found_besides_is_that_of_its_run(database: Database) -> None:
+    """Each of two results, and of two personas, with a fact of its own."""
+    made = [make("6.1.0-1-amd64"), make("6.12.0-1-amd64")]
+    for number, each in enumerate(made):
+        for persona in ("root", "user"):
+            each["personas"][persona]["probes"]["ring.write_backward"]["facts"] = {"max_pages": 10 * number + (persona == "user")}
+        sealed(each)
+    assert [each.what for each in database.add(*made)] == [store.ADDED] * 2
+    with connect.reading(database.engine) as connection:
+        found = {(column.result.kernel.release, column.persona): whole.loose(connection, column.run)["ring.write_backward"]["facts"]
+                 for column in matrix.load(connection).columns}
+    assert found == {(each["identity"]["release"], persona): {"max_pages": 10 * number + (persona == "user")}
+                     for number, each in enumerate(made) for persona in ("root", "user")}
+
+
 def test_directories_and_archives(database: Database, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run()
     archive = tmp_path / "farm.tar.gz"
