@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "attrs.h"
@@ -40,14 +42,43 @@ struct perf_event_attr must_open_plain(void)
 	return attr;
 }
 
+/* Without a look at its release: the patches for PREEMPT_RT were there for decades before it. */
+static bool is_realtime(void)
+{
+	struct utsname kernel;
+	int64_t value;
+
+	return (!pm_read_number("/sys/kernel/realtime", &value) && value == 1) ||
+		(uname(&kernel) == 0 && (strstr(kernel.version, "PREEMPT_RT") != NULL ||
+					 strstr(kernel.version, "PREEMPT RT") != NULL));
+}
+
+/*
+ * Linux 6.1 with PREEMPT_RT sends SIGTRAP with preemption disabled (perf_pending_task in
+ * kernel/events/core.c), where the lock of the signals sleeps: threads that are trapped at once end
+ * in "scheduling while atomic", an oops and a machine that stands still. Linux 6.12 does not.
+ */
+static void must_be_harmless(const struct perf_event_attr *attr)
+{
+	struct finding finding;
+
+	if (!attr->sigtrap || !attr->sample_period || getenv("PERFMODES_HAZARDS") || !is_realtime())
+		return;
+	finding_set(&finding, HAZARD, "SIGTRAP of events crashes some PREEMPT_RT kernels (6.1, "
+		    "not 6.12); runs only with --hazards");
+	say(&finding);
+}
+
 int ask_open(const struct perf_event_attr *with, const struct perf_event_attr *without, pid_t pid,
 	     int cpu, const char *what)
 {
 	struct finding finding;
 	int fd = pm_open(with, pid, cpu, -1, 0);
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		must_be_harmless(with);
 		return fd;
+	}
 	judge_pair(with, without, pid, cpu, what, &finding);
 	if (finding.verdict == YES)
 		say_unknown("%s: refused once (%s), then accepted", what, pm_errno_name(fd));

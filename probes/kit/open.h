@@ -18,7 +18,7 @@ int must_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
  * Returns its attr, a disabled counter of user-mode page faults. */
 struct perf_event_attr must_open_plain(void);
 /* Open the event that the test asks about. When it is refused, the twin `without` decides between
- * no, blocked and absent. */
+ * no, blocked and absent. What may crash a real-time kernel is a hazard there. */
 int ask_open(const struct perf_event_attr *with, const struct perf_event_attr *without, pid_t pid,
 	     int cpu, const char *what);
 /* End the test unless `got` says that the call was refused with `want` (see judge_refused()). */

@@ -98,3 +98,19 @@ def test_who_cannot_mount_is_skipped_with_the_reason(tmp_path: Path) -> None:
                "suites/test/test_launch.py", "-k", "full_disk", cwd=TREE)
     assert done.returncode == 0 and "1 skipped" in done.stdout, done.stdout
     assert "no mounts of its own: unshare: unshare failed" in done.stdout or not drop
+
+
+@needs_own_mounts
+@pytest.mark.parametrize("probe", ["exec/sigtrap", "signal/sigtrap", "signal/sigtrap_threads"])
+def test_what_crashes_a_real_time_kernel_is_asked_with_leave(build: Path, probe: str) -> None:
+    """Such a kernel tells what it is in /sys/kernel/realtime. With --hazards it is asked as any other."""
+    def results(prepare: str) -> list[str]:
+        done = run(*ALONE, "--mount", "--propagation", "private", "sh", "-c", f"{prepare} exec '{build}/probes/{probe}'")
+        return re.findall(r"^(?:not )?ok \d+ .*$", done.stdout, re.M)
+    plain = results("")
+    if not any("SKIP" not in line for line in plain):
+        pytest.skip(f"no SIGTRAP of events here: {plain[0]}")
+    realtime = "mount -t tmpfs none /sys/kernel && echo 1 >/sys/kernel/realtime &&"
+    for was, now in zip(plain, results(realtime), strict=True):
+        assert "SKIP" in was or "# SKIP hazard: SIGTRAP of events crashes some PREEMPT_RT kernels" in now
+    assert not [line for line in results(f"{realtime} PERFMODES_HAZARDS=1") if "hazard" in line]
