@@ -23,7 +23,7 @@ LINES, ENTRIES = 40, 60
 SIZE_LIMIT = 200 << 20
 EPOCH = "1970-01-01T00:00:00Z"
 
-Answers = dict[str, dict[str, str]]     # page of a kernel -> "persona point" -> verdict
+Column = tuple[str, ...]     # what a kernel says to each persona: a sign a point
 
 
 @dataclass(frozen=True)
@@ -50,32 +50,37 @@ def _table(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _answers(table: dict[str, Any]) -> Answers:
-    """What each kernel says; what was not asked is left out."""
+def _columns(table: dict[str, Any]) -> dict[str, Column]:
+    """What each kernel says: for each persona its signs, in the order of the points."""
+    each = [map("".join, zip(*told["verdicts"], strict=True)) for told in table["cells"].values()]
+    return dict(zip((kernel["page"] for kernel in table["kernels"]), zip(*each, strict=True), strict=True))
+
+
+def _answers(table: dict[str, Any], column: Column) -> dict[str, str]:
+    """persona and point -> what a kernel says; what was not asked is left out."""
     signs = table["signs"]
-    found: Answers = {each["page"]: {} for each in table["kernels"]}
-    for persona, told in table["cells"].items():
-        for point, verdicts in zip(table["points"], told["verdicts"], strict=True):
-            for kernel, sign in zip(table["kernels"], verdicts, strict=True):
-                if signs[sign] != "not asked":
-                    found[kernel["page"]][f"{persona} {point['key']}"] = signs[sign]
-    return found
+    return {f"{persona} {point['key']}": signs[sign] for persona, told in zip(table["cells"], column, strict=True)
+            for point, sign in zip(table["points"], told, strict=True) if signs[sign] != "not asked"}
 
 
 def changes(old: dict[str, Any], new: dict[str, Any], started: dict[str, str]) -> Iterator[Entry]:
     """An entry for each kernel that is new, is gone, or answers otherwise."""
-    before, after = _answers(old), _answers(new)
+    before, after = _columns(old), _columns(new)
+    alike = all(old[part] == new[part] for part in ("signs", "points")) and [*old["cells"]] == [*new["cells"]]
     names = {each["page"]: each["name"] for table in (old, new) for each in table["kernels"]}
     for page, name in names.items():
         when = started.get(page) or EPOCH
         if page not in before:
-            yield Entry(f"{name}: new", page, when, f"{len(after[page])} answers")
+            yield Entry(f"{name}: new", page, when, f"{len(_answers(new, after[page]))} answers")
             continue
         if page not in after:
             yield Entry(f"{name}: gone", "kernels.html", when, "no longer in the database")
             continue
-        lines = [f"{key}: {was} -> {now}" for key in sorted(before[page].keys() | after[page].keys())
-                 if (was := before[page].get(key, "not asked")) != (now := after[page].get(key, "not asked"))]
+        if alike and before[page] == after[page]:
+            continue
+        then, since = _answers(old, before[page]), _answers(new, after[page])
+        lines = [f"{key}: {was} -> {now}" for key in sorted(then.keys() | since.keys())
+                 if (was := then.get(key, "not asked")) != (now := since.get(key, "not asked"))]
         if lines:
             more = [f"and {len(lines) - LINES} more"] if len(lines) > LINES else []
             yield Entry(f"{name}: {text.count(len(lines), 'answer')} changed", page, when, "\n".join(lines[:LINES] + more))

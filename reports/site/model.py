@@ -172,6 +172,7 @@ class Site:
     usage: Usage | None = None
     issues: str = ""        # where errors are reported
     _cells: dict[tuple[int, ...], dict[int, Cell]] = field(default_factory=dict)     # by the sheets of a column
+    _of_spot: dict[tuple[int, str], dict[int, Cell]] = field(default_factory=dict)   # of a spot of this site
     _known: dict[Cell, Cell] = field(default_factory=dict)
     _records: dict[int, dict[int, Cell]] = field(default_factory=dict)
     _reasons: dict[int, str] = field(default_factory=dict)
@@ -185,13 +186,14 @@ class Site:
 
     def cells(self, spot: Spot, persona: str) -> dict[int, Cell]:
         """point id -> cell, of one column."""
-        columns = spot.columns.get(persona, [])
-        if len(columns) > 1:
-            columns = sorted(columns, key=lambda each: (each.result.started, each.result.id))
-        at = tuple(each.sheet for each in columns)
-        if at not in self._cells:
-            self._cells[at] = self._column(columns)
-        return self._cells[at]
+        found = self._of_spot.get((id(spot), persona))
+        if found is None:
+            columns = sorted(spot.columns.get(persona, []), key=lambda each: (each.result.started, each.result.id))
+            at = tuple(each.sheet for each in columns)
+            if at not in self._cells:
+                self._cells[at] = self._column(columns)
+            found = self._of_spot[id(spot), persona] = self._cells[at]
+        return found
 
     def _one(self, *values: Any) -> Cell:
         made = Cell(*values)

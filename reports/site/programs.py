@@ -5,17 +5,20 @@ are held against the answers of each kernel."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from reports import plain, recordings, requirements
 from reports.export import programs
+from reports.plain import Said
 from reports.requirements import Finding, Requirements
 from reports.site.places import Place, at
 from reports.site.render import Pages
 from reports.site.start import Start, Why
 
+Ask = Callable[[str], Said]
 _COLOURS = {recordings.WORKS: "yes", plain.INSTEAD: "mixed", programs.NOT_THERE: "absent", programs.UNTOLD: "unknown"}
 
 
@@ -43,10 +46,14 @@ def _colour(word: str, lacking: Sequence[Finding]) -> str:
     return "blocked" if any(each.answer.word == plain.BLOCKED for each in lacking) else "no"
 
 
-def _told(wanted: Requirements, place: Place, persona: str, why: Why) -> Told:
+def _asker(place: Place, persona: str) -> Ask:
+    """What is said of a key there. Programs ask much alike, so each is looked up once."""
     source, level = place.source, place.usual
-    ask = recordings.asker(lambda key: source.said(key, persona, level), source.arch)
-    found = requirements.check(wanted, ask, source.arch)
+    return cache(recordings.asker(cache(lambda key: source.said(key, persona, level)), source.arch))
+
+
+def _told(wanted: Requirements, arch: str, ask: Ask, why: Why) -> Told:
+    found = requirements.check(wanted, ask, arch)
     word = programs.word(found)
     lacking = [each for each in recordings.required(found) if each.word not in (plain.YES, plain.INSTEAD)]
     numbers = dict.fromkeys(number for each in lacking for number in why.of(each))
@@ -55,18 +62,17 @@ def _told(wanted: Requirements, place: Place, persona: str, why: Why) -> Told:
 
 def read(places: list[Place], personas: list[str]) -> list[Program]:
     """All programs that were recorded, on these kernels."""
-    found = []
-    for name in programs.names():
-        made = Program(name, counts=[Counter() for _persona in personas])
-        wanted = {persona: programs.of(name, persona) for persona in personas}
-        for place in places:
-            told = tuple(_told(asked, place, persona, made.why) if (asked := wanted[persona]) and persona in place.spot.columns
-                         else Told("not asked", "silent", ()) for persona in personas)
+    found = {name: Program(name, counts=[Counter() for _persona in personas]) for name in programs.names()}
+    wanted = {name: [programs.of(name, persona) for persona in personas] for name in found}
+    for place in places:
+        asks = [_asker(place, persona) if persona in place.spot.columns else None for persona in personas]
+        for name, made in found.items():
+            told = tuple(_told(asked, place.source.arch, ask, made.why) if asked and ask else Told("not asked", "silent", ())
+                         for asked, ask in zip(wanted[name], asks, strict=True))
             made.rows.setdefault((at(place.usual), told), []).append(place)
             for counts, each in zip(made.counts, told, strict=True):
                 counts[each.word] += 1
-        found.append(made)
-    return found
+    return [*found.values()]
 
 
 def write(begin: Start, pages: Pages) -> None:
