@@ -19,6 +19,7 @@ from kernels.place.place import Order, Place
 from kernels.place.report import Report, Request
 from kernels.place.steps import Step, answer, declared, read_plan
 
+HAZARD = " # SKIP hazard: "  # of a probe that would run with --hazards
 ATTEMPTS = 2
 TAIL = 2000
 KILLED = "the command was killed; what had arrived is here"
@@ -131,9 +132,11 @@ class Runner:
 
     def _apart(self, steps: list[Step]) -> tuple[list[Step], list[Step]]:
         """Hazards and disturbing probes, as far as they were asked for and, as root, wherever a
-        place allows them. The first run did neither."""
+        place allows them. The first run did neither; what is a hazard on that kernel alone said so then."""
         catalogue = _text(self.part / "catalogue")
         hazards = declared(catalogue, "hazard") if self.request.hazards else set()
+        if self.request.hazards:
+            hazards |= {step[1] for step in steps if HAZARD in _text(self.part / answer(step))}
         disturbs = declared(catalogue, "disturbs") if self._disturb else set()
         as_all = self.request.may_disturb
         return (

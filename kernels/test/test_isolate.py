@@ -88,6 +88,20 @@ def test_hazards_have_leave_and_a_guest_each(tmp_path: Path) -> None:
     assert sorted(asked) == ["plan=root c.d", "plan=root e.f"]
 
 
+def test_what_a_probe_calls_a_hazard_there_has_leave_and_a_guest_of_its_own(tmp_path: Path) -> None:
+    """It declares none: it is one on such a kernel alone, as SIGTRAP of events is on a real-time one."""
+    said = KTAP.replace(b"1..0\n", b"1..1\nok 1 global.x # SKIP hazard: it may crash; runs only with --hazards\n")
+    (tmp_path / "said").write_bytes(frame("root/a.b.ktap", said))
+    done = "echo '@@end 2' > $results; echo '@@exit 0' > $results; sleep 9"
+    report, folder = go(
+        tmp_path,
+        "send said; send c.d; send e.f; echo '@@end 7' > $results; echo '@@exit 0' > $results; sleep 9",
+        f"*) grep -a ^plan= $initrd >> {tmp_path}/asked; send ${{plan#*root }}; {done} ;;",
+    )
+    assert report.outcome.ended == "done" and (folder / "root/a.b.ktap").read_bytes() == KTAP
+    assert sorted((tmp_path / "asked").read_text().splitlines()) == ["plan=root a.b", "plan=root c.d", "plan=root e.f"]
+
+
 def test_an_emulator_that_fails_is_no_verdict(tmp_path: Path) -> None:
     report, folder = go(
         tmp_path, f"send a.b; send c.d; send e.f; {END}", "*) exit 1 ;;", start=False
