@@ -141,7 +141,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
 
 def _machinery(run: argparse.ArgumentParser) -> None:
     run.add_argument("--jobs", type=int, default=1, help="guests at a time (default: 1)")
-    run.add_argument("--timeout", type=int, default=0, help="seconds for one boot with its suite")
+    run.add_argument("--timeout", type=int, default=0, help="seconds for one boot with its suite; up to four times as many on a host that has no processor for it")
     run.add_argument(
         "--out", type=Path, help="directory for the results (default: results/kernels/TIME)"
     )

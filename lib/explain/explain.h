@@ -92,8 +92,8 @@ ssize_t memory_read(pid_t tid, uint64_t address, void *buf, size_t size);
 
 struct start {
 	char **argv;
-	bool ptrace;			/* looked at so; `by_choice`: asked for */
-	bool by_choice;
+	bool ptrace;			/* its calls are followed by ptrace(2) */
+	bool by_choice;			/* as --ptrace asks, and not for want of notifications */
 	pid_t pid;			/* of the program */
 	int listener;			/* -1: none */
 	bool no_new_privs;		/* had to be set */

@@ -54,7 +54,7 @@ static bool is_realtime(void)
 }
 
 /*
- * Linux 6.1 with PREEMPT_RT sends SIGTRAP with preemption disabled (perf_pending_task in
+ * Linux 6.1.192 with PREEMPT_RT sends SIGTRAP with preemption disabled (perf_pending_task in
  * kernel/events/core.c), where the lock of the signals sleeps: threads that are trapped at once end
  * in "scheduling while atomic", an oops and a machine that stands still. Linux 6.12 does not.
  */
