@@ -19,6 +19,7 @@ PROBE(TITLE("counts of ended children in the ring")
       POINT(written_each, "each child leaves a READ, whether its parent sleeps or spins"))
 
 #define CHILDREN 10
+#define MANY_CHILDREN 40
 
 struct ended {
 	struct sampler sampler;
@@ -167,17 +168,22 @@ TEST(exact)
 	say_absent("none of %d children left a READ to compare: see written_each", CHILDREN);
 }
 
+/*
+ * Where a sleeping parent loses a READ, it does only if its CPU goes on with the child directly: on a
+ * busy machine somebody else often comes first, so more children are tried until one leaves none.
+ */
 TEST(written_each)
 {
 	int asleep = 0, busy = 0;
 
-	for (int i = 0; i < CHILDREN; i++) {
-		asleep += count_reads(true) > 0;
-		busy += count_reads(false) > 0;
-	}
-	if (asleep < CHILDREN || busy < CHILDREN)
-		say_broken("of %d children each, %d left a READ to a sleeping parent and %d to a "
-			   "busy one", CHILDREN, asleep, busy);
+	while (asleep < MANY_CHILDREN && count_reads(true) > 0)
+		asleep++;
+	while (busy < CHILDREN && count_reads(false) > 0)
+		busy++;
+	if (asleep < MANY_CHILDREN)
+		say_broken("a child of a sleeping parent left no READ, %d before it did", asleep);
+	if (busy < CHILDREN)
+		say_broken("a child of a busy parent left no READ, %d before it did", busy);
 }
 
 PROBE_MAIN
