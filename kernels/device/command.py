@@ -261,7 +261,7 @@ def probe(
 
     def ended(report: Report) -> None:
         history.add(entries[report.name], report, folder)
-        progress.ended(report.name, spoken(report.name, show.line(report)))
+        progress.ended(report.name, show.line(report, privates[report.name].spoken))
         logs.say(report.name, show.line(report))
         told.add(report)
 

@@ -144,5 +144,6 @@ def judged(log: str) -> str:
             continue
         said = told.get("msg") if isinstance(told, dict) and told.get("lvl") == "results" else None
         if isinstance(said, dict) and said.get("case") == "job" and said.get("error_msg"):
-            return printable(f"{said.get('error_type', 'error')}: {said['error_msg']}".encode())[:300]
+            why = " ".join(f"{said.get('error_type', 'error')}: {said['error_msg']}".split())
+            return printable(why.encode("utf-8", "backslashreplace"))[:300]
     return ""

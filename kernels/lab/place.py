@@ -130,7 +130,7 @@ class LavaPlace:
         log.write_text(text, encoding="utf-8")
         told = lava.patiently(lambda: lava.shown(identity, number), say, stop, self.every)
         kept.unlink(missing_ok=True)
-        self.private.add([str(told.get("device") or "")])
+        self.private.add_known([str(told.get("device") or "")])
         try:
             report = taken_in(log, part, self.private)
         except RowError as error:

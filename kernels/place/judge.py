@@ -54,6 +54,9 @@ def judge(report: Report, folder: Path) -> None:
             report.error = f"{why}{error}"
             return
         _heard(report, told)
+        # Of a job of a lab nobody here saw more than what it left.
+        report.release = report.release or str(told["identity"].get("release", ""))
+        report.wall = report.wall or float(told.get("seconds", 0))
         for who, counts in told["summary"].items():
             report.verdicts[f"{name} {who}".strip()] = counts
         for who, count in Counter(entry["persona"] for entry in told["unexpected"]).items():

@@ -44,6 +44,12 @@ class Private:
         telling = (name for name in found if _telling(name) and name.lower() not in self._spared)
         self._names = sorted(telling, key=len, reverse=True)
 
+    def add_known(self, names: Iterable[str]) -> None:
+        """Names that the operator may see on the screen, and nobody in what is written down."""
+        known = [name.strip() for name in names]
+        self.given |= frozenset(known)
+        self.add(known)
+
     def spare(self, words: frozenset[str]) -> None:
         """Words that results are written in. A host that is called so keeps its name."""
         self._spared = words

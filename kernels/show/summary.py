@@ -53,9 +53,9 @@ def _late(late: list[str]) -> str:
     return f"the kernel was late: {late[0]}{more}"
 
 
-def line(report: Report) -> str:
-    """One line for a place that has ended."""
-    name, said = f"{report.name:<20}", troubles(report)
+def line(report: Report, spoken: Callable[[str], str] = lambda said: said) -> str:
+    """One line for a place that has ended. `spoken` makes of what is wrong what is shown."""
+    name, said = f"{report.name:<20}", [spoken(trouble) for trouble in troubles(report)]
     if report.unavailable or report.error:
         return text.clean(f"{name} {said[0]}", LIMIT)
     again = (
@@ -110,7 +110,7 @@ def picture(
             Text(text.clean(report.release, 80)),
             Text(_ended(report)),
             *(_cell(report, persona) for persona in personas),
-            Text(f"{report.wall:.0f} s" if report.guests else ""),
+            Text(f"{report.wall:.0f} s" if report.wall else ""),
         ]
         for report in reports
     ]

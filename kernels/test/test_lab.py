@@ -277,6 +277,9 @@ def test_a_device_type_of_a_lab_is_a_device(server: Path, bundle: Path, tmp_path
     assert "device_type: rpi4" in made and "quick '--probe' 'ring.*'" in made and "lab.example/x.git" not in made
     told = json.loads((tmp_path / "out" / "manifest.json").read_text())["devices"]["pi"]
     assert told["names_kept"] is False
+    env = (tmp_path / "out" / "pi" / "env").read_text()
+    release = env.partition("release=")[2].partition("\n")[0]
+    assert release and release in (tmp_path / "out" / "rows.txt").read_text()
     before = (tmp_path / "asked").read_text()
     assert cli.main([*words, "--resume"]) == 0
     assert (tmp_path / "asked").read_text() == before, "what is finished is not asked for again"
@@ -339,17 +342,20 @@ def test_a_job_of_an_earlier_run_is_taken_up_again(server: Path, tmp_path: Path)
 
 
 def test_why_a_job_failed_is_told(server: Path, tmp_path: Path) -> None:
-    result = {"case": "job", "definition": "lava", "error_type": "Infrastructure", "error_msg": "no power", "result": "fail"}
+    result = {"case": "job", "definition": "lava", "error_type": "Infrastructure", "error_msg": "no\n power\n", "result": "fail"}
     beside = {"case": "power-off", "definition": "lava", "of": "job", "result": "pass"}
     lines = [{"lvl": "target", "msg": "booting"}, {"lvl": "results", "msg": result}, {"lvl": "results", "msg": beside}]
     (tmp_path / "logs.yaml").write_text("".join(f"- {json.dumps(line)}\n" for line in lines))
-    report = lava_place(tmp_path).run(Request(), tmp_path, lambda state: None, threading.Event())
+    place = lava_place(tmp_path)
+    report = place.run(Request(), tmp_path, lambda state: None, threading.Event())
     log = tmp_path / "pi.logs.yaml"
-    assert report.error == (
+    told = (
         "job 17 on board-of-jane-1 ended incomplete: Infrastructure: no power; its log: no end of a result: the job "
         f"ended before the suite did; log: {log}"
-    ).replace("board-of-jane-1", "<withheld>")
-    assert "no power" in log.read_text()
+    )
+    assert report.error == told.replace("board-of-jane-1", "<withheld>")
+    assert place.private.spoken(report.error) == told
+    assert "Infrastructure" in log.read_text()
 
 
 def test_a_cancel_that_fails_says_what_to_do(server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
