@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,28 @@ LIES = {
     "exclude_host": ("hw.guest.exclude_host",),
     "pinned": ("limit.nmi_watchdog.pinned_runs",),
 }
+
+# PMUs that are small, partial or strict, as parameters of the synthetic one.
+PMUS = {
+    "one-counter": "counters=1",
+    "two-counters": "counters=2",
+    "half-taken": "taken=2",
+    "counters-wrap": "width=32",
+    "one-cpu": "hybrid=0 uncore=0 only_cpu=1",
+    "no-cpu": "only_cpu=1",
+    "raw-events-only": "generic=0",
+    "same-event-once": "once=1",
+    "counts-only": "interrupts=0",
+    "no-sampling": "sampling_error=22",
+    "coarse-periods": "granularity=64",
+    "skid": "skid=3000",
+    "no-exclude-EINVAL": "excludes=0 exclude_error=22",
+    "no-exclude-EOPNOTSUPP": "excludes=0 exclude_error=95",
+    "no-exclude-EPERM": "excludes=0 exclude_error=1",
+    "no-exclude-ENOENT": "excludes=0 exclude_error=2",
+}
+# What is broken of each PMU on these kernels is the kernel's: a PMU that does not exist is taken.
+OF_THE_KERNEL = {"hw.cores.unknown_pmu", "hw.cores.software_pmu"}
 
 
 def run(folder: Path, row: str, *arguments: str) -> dict[str, Any]:
@@ -41,10 +65,10 @@ def run(folder: Path, row: str, *arguments: str) -> dict[str, Any]:
     return json.loads((folder / row / "result.json").read_text(encoding="utf-8"))
 
 
-def verdicts(told: dict[str, Any]) -> dict[str, str]:
+def verdicts(told: dict[str, Any], persona: str = "root") -> dict[str, str]:
     return {
         f"{probe}.{name}": point["verdict"]
-        for probe, answer in told["personas"]["root"]["probes"].items()
+        for probe, answer in told["personas"][persona]["probes"].items()
         for name, point in answer["points"].items()
     }
 
@@ -64,7 +88,29 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_a_pmu_answers(honest: dict[str, str]) -> None:
     assert list(honest.values()).count("yes") > 130
     wrong = {point for point, verdict in honest.items() if verdict in ("broken", "unknown")}
-    assert wrong <= {"hw.cores.unknown_pmu", "hw.cores.software_pmu"}, "the kernel's own, on any PMU"
+    assert wrong <= OF_THE_KERNEL
+
+
+@pytest.mark.parametrize("series", ["6.12", "newest"])
+@pytest.mark.parametrize("kind", PMUS)
+def test_a_small_or_strict_pmu_breaks_nothing(
+    tmp_path: Path, record_property: Callable[[str, object], None], kind: str, series: str
+) -> None:
+    # Rows called -pmu have one CPU.
+    row = f"amd64-{series}-hybrid" if kind == "one-cpu" else f"amd64-{series}-pmu"
+    told = run(tmp_path / "run", row, "--persona", "root,user", "--pmu", PMUS[kind])
+    assert told["identity"]["pmu"] == "synthetic"
+    for persona in ("root", "user"):
+        answers = verdicts(told, persona)
+        assert len(answers) > 200
+        for verdict, times in sorted(Counter(answers.values()).items()):
+            record_property(f"{persona} {verdict}", times)
+        broken = {point for point, verdict in answers.items() if verdict == "broken"}
+        unknown = [point for point, verdict in answers.items() if verdict == "unknown"]
+        record_property(f"{persona} points", " ".join(sorted(broken) + unknown))
+        assert broken <= OF_THE_KERNEL
+        assert ("yes" in [answers[point] for point in answers if point.startswith("hw.")]) is (kind != "no-cpu")
+        assert len(unknown) <= 3, unknown
 
 
 @pytest.mark.parametrize("lie", LIES)

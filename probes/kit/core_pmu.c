@@ -54,9 +54,9 @@ static int look_at(const char *name, void *context)
 	char path[160];
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%.60s/cpus", name);
-	if (pm_read_text(path, one.cpus, sizeof(one.cpus)) <= 0)
+	if (pm_read_text(path, one.cpus, sizeof(one.cpus)) < 0)
 		return 0;
-	kinds->count++;
+	kinds->count++;		/* with an empty list, too: one for CPUs that are not there */
 	if (!is_listed(kinds->cpu, &one))
 		return 0;
 	snprintf(kinds->name, sizeof(kinds->name), "%.60s", name);
