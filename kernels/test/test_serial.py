@@ -168,7 +168,7 @@ def test_a_script_an_answer(board: Board, rate: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate", [0, 3000])
+@pytest.mark.parametrize("rate", [0, 3000, 600])
 def test_a_whole_run_by_a_bad_line(board: Board, bundle: Path, tmp_path: Path, rate: int) -> None:
     """The same bytes as by a good one."""
     board.line.rate = rate
