@@ -169,8 +169,8 @@ TEST(exact)
 }
 
 /*
- * Where a sleeping parent loses a READ, it does only if its CPU goes on with the child directly: on a
- * busy machine somebody else often comes first, so more children are tried until one leaves none.
+ * Where a sleeping parent loses a READ, it does only if its CPU goes on with the child directly:
+ * on a busy machine somebody else often comes first, so more children are tried until one has none.
  */
 TEST(written_each)
 {
