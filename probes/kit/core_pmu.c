@@ -130,19 +130,6 @@ struct perf_event_attr attr_core(uint64_t config)
 	return generic;
 }
 
-/* Without privileges only events without the kernel may be opened; some PMUs count it always. */
-static void must_leave_out_kernel(struct perf_event_attr attr, int error)
-{
-	if (!attr.exclude_kernel || (error != -EINVAL && error != -EOPNOTSUPP))
-		return;
-	attr.exclude_kernel = 0;
-	error = pm_open(&attr, 0, -1, -1, 0);
-	if (error == -EACCES || error == -EPERM)
-		say_absent("a PMU that can leave out the kernel: all else is refused here");
-	if (error >= 0)
-		close(error);
-}
-
 /* Instructions, or cycles where there are none. Ends the test where neither can be had. */
 static int open_plain_counter(void)
 {
@@ -159,7 +146,6 @@ static int open_plain_counter(void)
 		if (fd >= 0)
 			return fd;
 	}
-	must_leave_out_kernel(attr, fd);
 	return must_open(&attr, 0, -1, -1, 0);
 }
 

@@ -51,4 +51,10 @@ pid_t fork_guard(void);
 /* What an errno of mmap(2) of a ring with that many data pages means: never NO. */
 void classify_map(int error, size_t pages, struct finding *ret);
 
+/* Whether it is an event of a PMU, of the CPU or another. */
+bool is_of_pmu(const struct perf_event_attr *attr);
+/* Whether its driver refuses all such events, the plainest, too; then `ret` says why: ABSENT. */
+bool explain_pmu(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		 struct finding *ret);
+
 #endif

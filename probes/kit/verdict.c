@@ -174,32 +174,6 @@ static void explain_open(int error, const struct perf_event_attr *attr, pid_t pi
 	explain(&refused, ret);
 }
 
-static bool is_of_pmu(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
-	       attr->type == PERF_TYPE_RAW || attr->type >= PERF_TYPE_MAX;
-}
-
-/* A PMU that counts, and whose driver refuses to sample: EINVAL is its word for the period. */
-static bool only_counts(int error, const struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	struct perf_event_attr plain;
-	int counting, sampling;
-
-	if (error != EINVAL || !attr || !is_of_pmu(attr) || !attr->sample_period)
-		return false;
-	plain = (struct perf_event_attr){
-		.type = attr->type, .config = attr->config, .size = attr->size, .disabled = 1,
-		.exclude_kernel = attr->exclude_kernel, .exclude_hv = attr->exclude_hv,
-	};
-	counting = pm_open(&plain, pid, cpu, -1, 0);
-	plain.sample_period = 1 << 20;
-	sampling = pm_open(&plain, pid, cpu, -1, 0);
-	if (sampling >= 0)
-		close(sampling);
-	return counting >= 0 && !close(counting) && sampling == -EINVAL;
-}
-
 /*
  * What an errno means when the call was not the question. EINVAL never ends as a NO here: a
  * set-up that the kernel refuses tells nothing about what was to be asked.
@@ -207,9 +181,7 @@ static bool only_counts(int error, const struct perf_event_attr *attr, pid_t pid
 void classify_setup(int error, const struct perf_event_attr *attr, pid_t pid, int cpu,
 		    struct finding *ret)
 {
-	if (only_counts(error, attr, pid, cpu))
-		finding_set(ret, ABSENT, "a PMU that samples: this one counts alone (EINVAL)");
-	else if (!explain_gate(ret))
+	if (!explain_pmu(error, attr, pid, cpu, ret) && !explain_gate(ret))
 		explain_open(error, attr, pid, cpu, ret);
 }
 
