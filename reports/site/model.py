@@ -68,11 +68,19 @@ class Spot:
         return self.one.result.row
 
     @cached_property
+    def kernel(self) -> str:
+        """How the kernel is called: its row of the matrix, or architecture and release."""
+        return text.clean(self.row or f"{self.arch} {short(self.release)}", NAME_LIMIT)
+
+    @property
+    def level(self) -> str:
+        """Its perf_event_paranoid, where nothing is said the one that kernels have."""
+        return self.one.result.level or "2"
+
+    @cached_property
     def name(self) -> str:
-        """How the column is called: its row of the matrix, or architecture and release."""
-        level = self.one.result.level
-        said = self.row or f"{self.arch} {short(self.release)}"
-        return text.clean(said + (f" paranoid={level}" if level not in ("", "2") else ""), NAME_LIMIT)
+        """How the column is called: the kernel, and its level if that is unusual."""
+        return text.clean(self.kernel + (f" paranoid={self.level}" if self.level != "2" else ""), NAME_LIMIT)
 
     @property
     def page(self) -> str:

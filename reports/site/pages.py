@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from reports import wordlist
@@ -106,6 +106,21 @@ class Row:
     spots: list[Spot] = field(default_factory=list)
     others: bool = False        # so many that none is named: all that are not in another row
 
+    @cached_property
+    def kernels(self) -> list[tuple[Spot, str]]:
+        """Each kernel once, and what is said of it: its name, and at which levels it answers so."""
+        found: dict[tuple[str, str], list[Spot]] = {}
+        for spot in self.spots:
+            found.setdefault((spot.kernel, spot.release), []).append(spot)
+        return [next(((spot, _at(spots)) for spot in spots if spot.level == "2"), (spots[0], _at(spots)))
+                for spots in found.values()]
+
+
+def _at(spots: list[Spot]) -> str:
+    """A kernel by its name, and at which levels of perf_event_paranoid if not at the usual one alone."""
+    levels = [*dict.fromkeys(spot.level for spot in spots)]
+    return spots[0].name if levels == ["2"] else f"{spots[0].kernel} at {', '.join(levels)}"
+
 
 
 @dataclass
@@ -149,8 +164,8 @@ class _Story:
                 told = [self._cell(spot, *pair) for pair in zip(self.site.personas, cells, strict=True)]
                 at = (spot.kind, *told)
                 found.setdefault(at, Row(spot.kind, told)).spots.append(spot)
-        rows = sorted(found.values(), key=lambda row: -len(row.spots))
-        if rows and len(rows[0].spots) > NAMED:
+        rows = sorted(found.values(), key=lambda row: -len(row.kernels))
+        if rows and len(rows[0].kernels) > NAMED:
             rows[0].others = True
         return rows
 
