@@ -12,7 +12,7 @@
 #
 #   --suite NAME      which probes: a file in suites/ or a path (default: default)
 #   --replay FILE     in place of probes the calls that `explain --record FILE` has seen, made again
-#   --probe GLOB      only probes whose id matches; may be repeated
+#   --probe GLOB      probes whose id matches, in place of those of the suite; may be repeated
 #   --persona LIST    of suites/personas.txt, with commas (default: the suite's, if allowed here)
 #   --list            print the probes of the suite and stop
 #   --out DIR         result directory (default: results/<time>; results/latest points to it)

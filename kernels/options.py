@@ -110,7 +110,7 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
         "(default: default; quick for several levels)",
     )
     add_replay(run)
-    run.add_argument("--probe", action="append", default=[], help="only probes whose id matches this glob")
+    run.add_argument("--probe", action="append", default=[], help="probes whose id matches this glob, in place of the suite's")
     run.add_argument("--persona", help="only these, of suites/personas.txt, with commas")
     run.add_argument(
         "--paranoid",

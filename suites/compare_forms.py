@@ -102,7 +102,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("row", nargs="*", help="of kernels/matrix.toml, after this machine")
     parser.add_argument("--suite", default="default", help="which questions (default: default)")
-    parser.add_argument("--probe", action="append", default=[], help="only probes whose id matches, as globs")
+    parser.add_argument("--probe", action="append", default=[], help="probes whose id matches, as globs, in place of the suite's")
     parser.add_argument("--only-rows", action="store_true", help="do not ask this machine")
     options = parser.parse_args()
     words = ["--suite", options.suite, *(word for glob in options.probe for word in ("--probe", glob))]

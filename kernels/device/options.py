@@ -67,7 +67,7 @@ def _where(made: argparse.ArgumentParser) -> None:
 def _what(made: argparse.ArgumentParser) -> None:
     made.add_argument("--suite", help="a name in suites/ or the path of a .txt file (default: default)")
     add_replay(made)
-    made.add_argument("--probe", action="append", default=[], help="only probes whose id matches")
+    made.add_argument("--probe", action="append", default=[], help="probes whose id matches, in place of the suite's")
     made.add_argument("--persona", help="only these, of suites/personas.txt, with commas")
     made.add_argument(
         "--paranoid", default="kernel", metavar="LEVEL",

@@ -20,7 +20,7 @@ def add(verbs: Any) -> None:
     one = kinds.add_parser("guest", help="write the files and the job for a row of the matrix")
     one.add_argument("row", help="./run.sh kernels --list names them")
     one.add_argument("--suite", default="default", help="name of a suite of the bundle")
-    one.add_argument("--probe", action="append", default=[], help="only probes whose id matches")
+    one.add_argument("--probe", action="append", default=[], help="probes whose id matches, in place of the suite's")
     one.add_argument("--persona", help="only these, with commas")
     one.add_argument("--minutes", type=int, default=30, help="that the suite may take (30)")
     one.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
@@ -50,7 +50,7 @@ def _result_options(made: argparse.ArgumentParser) -> None:
 def _job_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("device_type", help="of the lab; `qemu` needs --kernel and --ramdisk")
     made.add_argument("--suite", default="default", help="name of a suite of the bundle")
-    made.add_argument("--probe", action="append", default=[], help="only probes whose id matches")
+    made.add_argument("--probe", action="append", default=[], help="probes whose id matches, in place of the suite's")
     made.add_argument("--persona", help="only these, with commas")
     made.add_argument(
         "--bundle", required=True, help="URL of bundle.tar or bundle.tar.gz, or a folder on the device"
