@@ -162,6 +162,7 @@ while [ $# -gt 0 ]; do
 	--all) all=--all ;; --quiet) quiet=yes ;; -h | --help) help; exit 0 ;;
 	-*)	# shellcheck disable=SC2046 # one a word
 		die 2 "unknown option '$1' (see --help)$(near "$1" $(set -f; for word in $(help); do case $word in --?*) echo "$word" ;; esac; done))" ;;
+	explain | doctor | kernels | device | report) die 2 "'$1' comes before all options: ./run.sh $1 ..." ;;
 	*) none verb "$1" 'kernels device doctor explain report' ;;
 	esac
 	shift

@@ -76,6 +76,7 @@ def test_a_probe_that_is_skipped_says_why(build: Path, tmp_path: Path) -> None:
     (["--persona", "user,king"], "no persona called 'king'"),
     (["--fault", "nonsense"], "no fault 'nonsense'"),
     (["--fault", "list"], "no fault 'list'"),
+    (["--no-build", "report", "site"], "'report' comes before all options: ./run.sh report"),
 ])
 def test_usage_errors_exit_2_and_say_what_to_do(arguments: list[str], message: str, build: Path,
                                                 tmp_path: Path) -> None:
