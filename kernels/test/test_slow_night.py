@@ -100,12 +100,13 @@ class PowerBoard:
             asks.sendall(self.ask(word, name).encode()[:200])
 
     def serve(self, server: socket.socket) -> None:
+        """One word after the other, in a thread that stays: a guest ends with the thread that started it."""
         while True:
             try:
                 asks, _ = server.accept()
             except OSError:
                 return
-            threading.Thread(target=self._answer, args=(asks,)).start()
+            self._answer(asks)
 
 
 @pytest.fixture
