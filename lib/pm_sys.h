@@ -44,6 +44,9 @@ int pm_open_raw(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 int pm_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 	    unsigned long flags);
 
+/* Whether an event opens, which is closed at once: 0 or -errno. */
+int pm_open_try(const struct perf_event_attr *attr, pid_t pid, int cpu);
+
 /* Whether a descriptor that was opened just now is one of an event; yes where ioctl is refused. */
 bool pm_is_event(int fd);
 

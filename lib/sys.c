@@ -66,6 +66,16 @@ int pm_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd
 	return fd;
 }
 
+int pm_open_try(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = pm_open(attr, pid, cpu, -1, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 int pm_attr_size_kernel(void)
 {
 	/* Every kernel refuses a size below VER0 and says its own, before it looks any further. */

@@ -108,7 +108,6 @@ bool is_privileged(const struct pm_env *env)
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
 	};
-	int fd;
 
 	if (!pm_env_has_cap(env, PM_CAP_PERFMON) && !pm_env_has_cap(env, PM_CAP_SYS_ADMIN))
 		return false;
@@ -117,10 +116,7 @@ bool is_privileged(const struct pm_env *env)
 	/* Without /proc only what it opens tells. */
 	if (doctor_deadly)
 		return false;
-	fd = pm_open(&attr, -1, 0, -1, 0);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return pm_open_try(&attr, -1, 0) == 0;
 }
 
 void tell_json(const struct outcome *outcomes, size_t count)

@@ -413,14 +413,12 @@ static const struct operations operations = {
 	.undo = undo,
 };
 
-static const struct need needs_nothing[] = { { NULL, false } };
-
 extern const struct strategy pm_strategy_ebb;
 const struct strategy pm_strategy_ebb = {
 	.name = "ebb",
 	.what = "event-based branches: each thread samples itself, without the kernel",
 	.able = FOR_SELF | CAN_SAMPLE,
-	.needs = needs_nothing,
+	.needs = pm_needs_nothing,
 	.fits = fits,
 	.cost = cost,
 	.operations = &operations,

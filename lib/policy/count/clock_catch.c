@@ -4,7 +4,6 @@
 #include "clock_map.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -304,15 +303,11 @@ int pm_clock_catch(struct pm_clock_map *map, struct clock_cpu *cpus, struct pm_d
 static int try_clock(const struct pm_event_spec *spec, int clock_id)
 {
 	struct perf_event_attr attr = pm_spec_attr(spec, false);
-	int fd;
 
 	attr.disabled = 1;
 	attr.use_clockid = clock_id != PM_CLOCK_DEFAULT;
 	attr.clockid = clock_id == PM_CLOCK_DEFAULT ? 0 : clock_id;
-	fd = pm_open(&attr, spec->tid < 0 ? 0 : spec->tid, -1, -1, 0);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
+	return pm_open_try(&attr, spec->tid < 0 ? 0 : spec->tid, -1);
 }
 
 int pm_clock_choose(const struct pm_event_spec *spec, int wanted,

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../engine/threads.h"
@@ -28,28 +27,13 @@ static bool is_clock(const struct pm_event_spec *spec)
 
 /* ---------------------------------------------------------------------------------- page faults */
 
-/* Reads, which the page of zeros answers. False: there is no memory for it. */
-static bool cause_faults(size_t count)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	const volatile char *area = mmap(NULL, count * page, PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		(void)area[i * page];
-	(void)munmap((void *)(uintptr_t)area, count * page);
-	return true;
-}
-
 enum answer { RIGHT, WRONG, NOT_KNOWN };
 
 static enum answer try_own(struct pm_counters *counters, size_t index)
 {
 	struct pm_value before = { .size = sizeof(before) }, after = before;
 
-	if (pm_counters_read_one(counters, index, &before) < 0 || !cause_faults(FAULTS) ||
+	if (pm_counters_read_one(counters, index, &before) < 0 || pm_cause_faults(FAULTS) == 0 ||
 	    pm_counters_read_one(counters, index, &after) < 0)
 		return NOT_KNOWN;
 	return after.value - before.value >= FAULTS / 2 ? RIGHT : WRONG;
@@ -67,7 +51,7 @@ static void *run_child(void *context)
 	struct child *child = context;
 
 	child->tid = pm_gettid();
-	child->done = cause_faults(CHILD_FAULTS);
+	child->done = pm_cause_faults(CHILD_FAULTS) > 0;
 	return NULL;
 }
 
@@ -153,7 +137,7 @@ static enum answer try_clock(struct pm_counters *counters, size_t index)
 {
 	struct pm_value before = { .size = sizeof(before) }, after = before;
 
-	if (pm_counters_read_one(counters, index, &before) < 0 || !cause_faults(1) ||
+	if (pm_counters_read_one(counters, index, &before) < 0 || pm_cause_faults(1) == 0 ||
 	    pm_counters_read_one(counters, index, &after) < 0)
 		return NOT_KNOWN;
 	return after.value != before.value ? RIGHT : WRONG;

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "../spec/spec.h"
 
@@ -56,14 +55,9 @@ static struct perf_event_attr attr_of(const struct pm_event_spec *spec)
 
 static bool opens(const struct pm_event_spec *spec, int cpu)
 {
-	struct perf_event_attr attr = attr_of(spec);
-	const bool of_cpu = spec->tid < PM_ALL_THREADS;
-	int fd = pm_open(&attr, of_cpu ? -1 : spec->tid < 0 ? 0 : spec->tid,
-			 of_cpu && cpu < 0 ? 0 : cpu, -1, 0);
+	const struct perf_event_attr attr = attr_of(spec);
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return pm_spec_opens(spec, &attr, cpu);
 }
 
 /* Without the bits of the rows from `first` to `last`. */

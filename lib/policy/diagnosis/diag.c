@@ -76,14 +76,9 @@ static enum pm_reach reach_of(const struct pm_event_spec *spec)
 static bool opens_without_filter(const struct pm_event_spec *spec, int cpu)
 {
 	struct perf_event_attr attr = pm_spec_attr(spec, false);
-	int fd;
 
 	attr.disabled = 1;
-	fd = pm_open(&attr, spec->tid >= 0 ? spec->tid : spec->tid == PM_ALL_THREADS ? 0 : -1,
-		     spec->tid < PM_ALL_THREADS && cpu < 0 ? 0 : cpu, -1, 0);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return pm_spec_opens(spec, &attr, cpu);
 }
 
 static void blame_filter(const struct pm_event_spec *spec, struct pm_refusal *ret)

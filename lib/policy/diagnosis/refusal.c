@@ -22,11 +22,8 @@ static bool opens(bool kernel, pid_t tid, int cpu)
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .disabled = 1,
 		.exclude_kernel = !kernel, .exclude_hv = !kernel,
 	};
-	int fd = pm_open(&attr, tid, cpu, -1, 0);
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return pm_open_try(&attr, tid, cpu) == 0;
 }
 
 /* The level that this thread meets, as mainline numbers them; 3: not even its own user mode. */

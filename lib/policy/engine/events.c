@@ -34,17 +34,14 @@ static void raise_when_short(struct event_list *events, int fd)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int add_event(struct event_list *events, const struct session_event *event)
+/* Its index, or -ENOMEM, and the descriptor is closed. */
+static int add(struct event_list *events, const struct session_event *event, uint64_t read_format)
 {
-	if (events->count == events->room) {
-		size_t room = events->room ? 2 * events->room : 64;
-		struct session_event *more = realloc(events->list, room * sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		events->list = more;
-		events->room = room;
+	if (pm_make_room(&events->list, events->count, &events->room, sizeof(*event)) < 0) {
+		close(event->fd);
+		return -ENOMEM;
 	}
+	events->read_format[event->spec] = read_format;
 	events->list[events->count] = *event;
 	events->changes++;
 	return (int)events->count++;
@@ -95,35 +92,6 @@ static int open_event(struct event_list *events, struct perf_event_attr *attr,
 	return fd;
 }
 
-/* Who stands between may answer with any number: each event's is its own. */
-static bool is_taken(struct event_list *events, int fd)
-{
-	bool taken = false;
-
-	if (fd > events->highest) {
-		events->highest = fd;
-		return false;
-	}
-	for (size_t i = 0; !taken && i < events->count; i++)
-		taken = events->list[i].fd == fd;
-	return taken;
-}
-
-int pm_events_add(struct event_list *events, const struct session_event *event,
-		  uint64_t read_format)
-{
-	int at;
-
-	if (is_taken(events, event->fd))
-		return -EPROTO;
-	at = add_event(events, event);
-	if (at < 0)
-		close(event->fd);
-	else
-		events->read_format[event->spec] = read_format;
-	return at;
-}
-
 int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit)
 {
 	struct perf_event_attr attr = events->plan->events[wanted->spec].attr;
@@ -144,7 +112,7 @@ int pm_events_open(struct event_list *events, const struct session_event *wanted
 	event.begun[1] = pm_now();
 	if (event.tid == 0)
 		event.tid = pm_gettid();
-	return pm_events_add(events, &event, attr.read_format);
+	return add(events, &event, attr.read_format);
 }
 
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag)

@@ -33,24 +33,15 @@ struct event_list {
 	const struct pm_plan *plan;	/* whose events they are; NULL: no plan's */
 	bool enabled;			/* they are opened so: no ioctl(2) for each is needed */
 	bool by_flag;			/* forwarded as they open, not by an ioctl(2) for each */
-	int highest;			/* descriptor of those that are open */
 	int output;			/* whose ring the next one shares; -1: nobody's */
 	uint64_t nofile;		/* the soft limit, once read */
 };
 
 /*
  * Opens an event as `wanted` says by spec, tid (0: the calling thread), cpu and round. Returns its
- * index or -errno of the call; the target's end (-ESRCH) is for the caller to judge. -EPROTO when
- * the answer is a descriptor that another event of these has.
+ * index or -errno of the call; the target's end (-ESRCH) is for the caller to judge.
  */
 int pm_events_open(struct event_list *events, const struct session_event *wanted, bool inherit);
-
-/*
- * Adds an event that the caller opened. Returns its index. -EPROTO when the descriptor is another
- * event's of these; -ENOMEM, and the descriptor is closed.
- */
-int pm_events_add(struct event_list *events, const struct session_event *event,
-		  uint64_t read_format);
 
 /* Enables all, unless they were opened so. 0 or -errno, with the diagnosis. */
 int pm_events_enable(const struct event_list *events, struct pm_diag *diag);

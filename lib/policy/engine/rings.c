@@ -9,27 +9,12 @@
 
 #include "../diagnosis/diag.h"
 
-static int make_room(struct ring_set *rings)
-{
-	size_t room = rings->room ? 2 * rings->room : 16;
-	struct session_ring *more;
-
-	if (rings->count < rings->room)
-		return 0;
-	more = realloc(rings->list, room * sizeof(*more));
-	if (more == NULL)
-		return -ENOMEM;
-	rings->list = more;
-	rings->room = room;
-	return 0;
-}
-
 int pm_rings_map(struct ring_set *rings, const struct session_event *leader, size_t pages)
 {
 	struct session_ring ring = {
 		.fd = leader->fd, .cpu = leader->cpu, .tid = leader->tid, .spec = leader->spec,
 	};
-	int err = make_room(rings);
+	int err = pm_make_room(&rings->list, rings->count, &rings->room, sizeof(ring));
 
 	if (err == 0)
 		err = pm_ring_open(ring.fd, pages, PROT_READ | PROT_WRITE, &ring.ring);

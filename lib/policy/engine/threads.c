@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../pm_sys.h"
+#include "../spec/spec.h"
 
 #define GUESSES 4096
 #define WAIT_TURNS 10000	/* of sched_yield(2); more would be a kernel that forgets threads */
@@ -121,15 +121,8 @@ struct tids {
 
 static int add_tid(struct tids *tids, pid_t tid)
 {
-	if (tids->count == tids->room) {
-		size_t room = tids->room ? 2 * tids->room : 64;
-		pid_t *more = realloc(tids->list, room * sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		tids->list = more;
-		tids->room = room;
-	}
+	if (pm_make_room(&tids->list, tids->count, &tids->room, sizeof(tid)) < 0)
+		return -ENOMEM;
 	tids->list[tids->count++] = tid;
 	return 0;
 }

@@ -17,6 +17,7 @@ struct thread_mark {
 	bool announced;			/* its creation was told, it is not attached yet */
 	bool refused;			/* it came late and could not be attached */
 	uint32_t round;
+	uint64_t owner;			/* the caller's, of what it is a thread; 0: not used */
 };
 
 struct threads {

@@ -2,7 +2,6 @@
 /* A plan in words. */
 #include <stdio.h>
 
-#include "../diagnosis/diag.h"
 #include "../diagnosis/words.h"
 #include "group.h"
 #include "limits.h"

@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "../diagnosis/diag.h"
 #include "cpus.h"
 
 #define KINDS_MAX 8
@@ -79,14 +77,10 @@ static uint64_t config_of(const struct pm_event_spec *spec, const struct kind *k
 static int opens(const struct pm_event_spec *spec, const struct kind *kind)
 {
 	struct perf_event_attr attr = pm_spec_attr(spec, true);
-	int fd;
 
 	attr.config = config_of(spec, kind);
 	attr.disabled = 1;
-	fd = pm_open(&attr, 0, -1, -1, 0);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
+	return pm_open_try(&attr, 0, -1);
 }
 
 /* Whether each kind takes it; else says what is wrong. */

@@ -4,12 +4,10 @@
  * fact, the kernel or a filter speaks against. They are tried one by one: that the newest one is
  * refused says nothing about the others, because stable kernels and filters take them in no order.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "../diagnosis/diag.h"
 #include "../diagnosis/words.h"
 #include "../profile/deny.h"
 #include "../profile/facts.h"

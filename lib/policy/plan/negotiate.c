@@ -5,11 +5,9 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../diagnosis/diag.h"
 #include "../diagnosis/words.h"
 #include "../profile/facts.h"
 #include "../profile/profile.h"

@@ -30,6 +30,9 @@ struct need {
 	PM_FACTS(name, list); \
 	static const struct need needs_##name[] = { list(PM_NEED) { NULL, false } }
 
+/* The needs of a strategy that does without perf. */
+extern const struct need pm_needs_nothing[];
+
 /* What a strategy is able to do. */
 enum ability {
 	FOR_SELF = 1,		/* named threads, and all of this process */
@@ -69,7 +72,10 @@ struct operations {
 	void (*undo)(struct pm_session *session);
 	/* In the signal handler: false for a signal of others; else fills count and source. */
 	bool (*accept)(struct signal_ring *ring, const siginfo_t *info, struct signal_sample *ret);
-	/* In the reader: false for what is not to be delivered. Sets event and period. */
+	/*
+	 * In the reader: false for what is not to be delivered. Sets event and period; NULL: all is
+	 * of the first event, and the period is the weight that `accept` gave.
+	 */
 	bool (*describe)(struct pm_session *session, const struct signal_sample *sample,
 			 struct pm_observed *ret);
 };

@@ -2,7 +2,6 @@
 /* Counting CPU time where cpu-clock cannot be trusted. */
 #include "task_clock.h"
 
-#include "../diagnosis/diag.h"
 #include "../profile/deny.h"
 #include "../profile/facts.h"
 

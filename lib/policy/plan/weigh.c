@@ -3,9 +3,7 @@
 #include "weigh.h"
 
 #include <errno.h>
-#include <stdio.h>
 
-#include "../diagnosis/diag.h"
 #include "../profile/profile.h"
 #include "group.h"
 #include "limits.h"
@@ -163,6 +161,8 @@ static int holds(const struct pm_plan *plan, struct candidate *candidate, const 
 	candidate->doubted = true;
 	return 0;
 }
+
+const struct need pm_needs_nothing[] = { { NULL, false } };
 
 int pm_weigh(const struct pm_plan *plan, struct candidate *candidate)
 {

@@ -7,7 +7,6 @@
 #include "../diagnosis/diag.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "json.h"

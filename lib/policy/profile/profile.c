@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../pm_sys.h"
+#include "../spec/spec.h"
 #include "facts.h"
 
 #define BLOCK_BYTES 16384
@@ -99,15 +99,9 @@ int pm_profile_add_line(struct pm_profile *profile, const char *key, const char 
 
 	if (profile->line_count == PROFILE_LINES_MAX)
 		return -ENOSPC;
-	if (profile->line_count == profile->line_room) {
-		size_t room = profile->line_room ? 2 * profile->line_room : 16;
-		struct line *more = realloc(profile->lines, room * sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		profile->lines = more;
-		profile->line_room = room;
-	}
+	if (pm_make_room(&profile->lines, profile->line_count, &profile->line_room,
+			 sizeof(line)) < 0)
+		return -ENOMEM;
 	line.key = pm_profile_copy(profile, key, strlen(key));
 	line.value = pm_profile_copy(profile, value, strlen(value));
 	if (line.key == NULL || line.value == NULL)

@@ -6,13 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "../../pm_sys.h"
+#include "../spec/spec.h"
 #include "facts.h"
 #include "profile.h"
 
@@ -29,47 +27,16 @@ static bool is_policy(int err)
 	return err == -EACCES || err == -EPERM || err == -ENOSYS;
 }
 
-static int try_open(const struct perf_event_attr *attr)
-{
-	int fd = pm_open(attr, 0, -1, -1, 0);
-
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
-}
-
 /* Opens with the bit and, where that is refused, without it. */
 static enum pm_verdict pair(const struct perf_event_attr *with, const struct perf_event_attr *base)
 {
-	int err = try_open(with);
+	int err = pm_open_try(with, 0, -1);
 
 	if (err == 0)
 		return PM_YES;
-	if ((err == -EINVAL || err == -E2BIG) && try_open(base) == 0)
+	if ((err == -EINVAL || err == -E2BIG) && pm_open_try(base, 0, -1) == 0)
 		return PM_NO;
 	return is_policy(err) ? PM_BLOCKED : PM_UNKNOWN;
-}
-
-/*
- * Causes exactly FAULTS page faults, whatever the size of a huge page; returns how many. Reading
- * maps the page of zeros, which takes half as long as a page of its own. Where a filter refuses the
- * memory there are none, and that the event opens and can be read has to do.
- */
-static unsigned int cause_faults(void)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, FAULTS * page, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED)
-		return 0;
-#ifdef MADV_NOHUGEPAGE
-	(void)madvise(area, FAULTS * page, MADV_NOHUGEPAGE);
-#endif
-	for (size_t i = 0; i < FAULTS; i++)
-		(void)((volatile char *)area)[i * page];
-	(void)munmap(area, FAULTS * page);
-	return FAULTS;
 }
 
 static enum pm_verdict count_faults(int *ret_fd)
@@ -77,7 +44,7 @@ static enum pm_verdict count_faults(int *ret_fd)
 	struct perf_event_attr attr = dummy;
 	uint64_t before = 0, after = 0;
 	enum pm_verdict verdict = PM_UNKNOWN;
-	unsigned int caused;
+	size_t caused;
 	int fd;
 
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
@@ -86,7 +53,8 @@ static enum pm_verdict count_faults(int *ret_fd)
 	if (fd < 0)
 		return is_policy(fd) ? PM_BLOCKED : PM_UNKNOWN;
 	if (pm_is_event(fd) && pm_read_count(fd, &before) == 0) {
-		caused = cause_faults();
+		/* Where there is no memory for it, that it opens and is read has to do. */
+		caused = pm_cause_faults(FAULTS);
 		/* More than was caused proves no wrong count: a signal handler may add some. */
 		if (pm_read_count(fd, &after) == 0)
 			verdict = after - before >= caused ? PM_YES : PM_BROKEN;
@@ -114,7 +82,7 @@ static enum pm_verdict flag_cloexec(void)
 	attr.size = pm_attr_size_needed(&attr);
 	fd = pm_open_raw(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd == -EINVAL)
-		return try_open(&dummy) == 0 ? PM_NO : PM_UNKNOWN;
+		return pm_open_try(&dummy, 0, -1) == 0 ? PM_NO : PM_UNKNOWN;
 	if (fd < 0)
 		return is_policy(fd) ? PM_BLOCKED : PM_UNKNOWN;
 	verdict = fcntl(fd, F_GETFD) & FD_CLOEXEC ? PM_YES : PM_BROKEN;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a session: attach, with the next strategy where one is silent, and detach. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +59,7 @@ static void begin(struct pm_session *session)
 	session->was_full = session->follows = false;
 	session->quiet = (struct quiet){ .active_at = 0 };
 	session->events.nofile = 0;
-	session->events.output = session->events.highest = -1;
+	session->events.output = -1;
 	session->pid = getpid();
 	session->self = pm_gettid();
 	session->strategy = pm_plan_chosen(session->plan);

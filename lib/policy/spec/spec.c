@@ -2,7 +2,8 @@
 /* What a spec asks for, whoever is to do it. */
 #include "spec.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FLAGS_ALL ((unsigned int)(PM_SPEC_USER_ONLY | PM_SPEC_EXACT | PM_SPEC_PINNED | \
@@ -60,6 +61,22 @@ void pm_give_element(void *array, size_t index, const void *from, size_t have)
 	(void)pm_give(to, from, have, have);
 }
 
+int pm_make_room(void *list, size_t count, size_t *room, size_t size)
+{
+	const size_t more = *room ? 2 * *room : 16;
+	void *array;
+
+	if (count < *room)
+		return 0;
+	memcpy(&array, list, sizeof(array));
+	array = realloc(array, more * size);
+	if (array == NULL)
+		return -ENOMEM;
+	memcpy(list, &array, sizeof(array));
+	*room = more;
+	return 0;
+}
+
 bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_event_spec *ret)
 {
 	const char *at = (const char *)specs + index * specs->size;
@@ -105,6 +122,14 @@ struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_
 		attr.bp_type = (uint32_t)spec->config;
 	}
 	return attr;
+}
+
+bool pm_spec_opens(const struct pm_event_spec *spec, const struct perf_event_attr *attr, int cpu)
+{
+	const bool of_cpu = spec->tid < PM_ALL_THREADS;		/* PM_SYSTEM, PM_CGROUP */
+
+	return pm_open_try(attr, of_cpu ? -1 : spec->tid < 0 ? 0 : spec->tid,
+			   of_cpu && cpu < 0 ? 0 : cpu) == 0;
 }
 
 bool pm_is_page_fault(const struct pm_event_spec *spec)

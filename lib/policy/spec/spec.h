@@ -26,6 +26,9 @@ void *pm_element(void *array, size_t index);
 /* Copies to such an element, which gets that size. */
 void pm_give_element(void *array, size_t index, const void *from, size_t have);
 
+/* Room for one more behind `count` elements of an array; `list` is the address of its pointer. */
+int pm_make_room(void *list, size_t count, size_t *room, size_t size);
+
 /*
  * Copies one of an array of specs, whose stride is the caller's. False also for a flag or want of a
  * later release, which would be passed over in silence.
@@ -59,6 +62,16 @@ bool pm_is_clock(const struct perf_event_attr *attr);
  * at a time. What is not known here may be a kprobe, whose samples come as those of tracepoints.
  */
 bool pm_period_is_told(const struct perf_event_attr *attr);
+
+/*
+ * Causes exactly so many page faults, whatever the size of a huge page, and returns how many.
+ * Reading maps the page of zeros, which takes half as long as a page of its own. 0 where a filter
+ * refuses the memory.
+ */
+size_t pm_cause_faults(size_t count);
+
+/* Whether `attr` opens for whom the spec is to observe, on that CPU (-1: any, or the first). */
+bool pm_spec_opens(const struct pm_event_spec *spec, const struct perf_event_attr *attr, int cpu);
 
 /* Which event, and whether of user mode only; all else is 0. */
 struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_only);

@@ -36,7 +36,6 @@ static int map_and_close(struct pm_session *session, struct session_event *event
 	rings->list[rings->count - 1].fd = -1;
 	close(event->fd);
 	event->fd = -1;
-	session->events.highest = -1;	/* none is open */
 	return 0;
 }
 

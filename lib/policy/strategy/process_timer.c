@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -27,7 +26,7 @@
 struct process_timer {
 	struct signal_ring ring;
 	uint64_t seen;			/* ns of the process's CPU time at the last tick; atomic */
-	bool posix, left;		/* by timer_create(2); it could not be deleted */
+	bool posix;			/* by timer_create(2) */
 	timer_t id;
 	bool trying;			/* atomic: what comes is no sample, and comes to: */
 	pid_t came_to;			/* a thread; atomic */
@@ -64,14 +63,6 @@ static bool accept_tick(struct signal_ring *ring, const siginfo_t *info, struct 
 	/* 0: a tick of another thread at the same time has told of all of it. */
 	ret->weight = now > seen ? now - seen : 0;
 	return ret->weight > 0;
-}
-
-static bool describe(struct pm_session *session, const struct signal_sample *sample,
-		     struct pm_observed *ret)
-{
-	(void)session;
-	ret->period = sample->weight;
-	return true;
 }
 
 /* ---------------------------------------------------------------------------------- POSIX timer */
@@ -138,7 +129,7 @@ static int set(const struct process_timer *timer, uint64_t period)
 
 static void delete(struct process_timer *timer)
 {
-	timer->left |= timer_delete(timer->id) != 0;
+	timer->ring.left |= timer_delete(timer->id) != 0;
 	timer->posix = false;
 }
 
@@ -190,7 +181,7 @@ static int start_itimer(struct process_timer *timer, uint64_t period)
 		const int err = -errno;
 
 		/* Nobody can tell later that it is ours; where it runs on, see undo(). */
-		timer->left |= setitimer(ITIMER_PROF, &off, NULL) != 0;
+		timer->ring.left |= setitimer(ITIMER_PROF, &off, NULL) != 0;
 		return err;
 	}
 	timer->each = now.it_interval;
@@ -261,7 +252,6 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 					      "already in use in this process", err);
 	}
 	session->own = timer;
-	timer->ring.chains = session->plan->events[0].spec.want & PM_WANT_CALLCHAIN;
 	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &timer->seen);
 	return start(session, timer, diag);
 }
@@ -276,12 +266,8 @@ static void undo(struct pm_session *session)
 	if (session->pid == getpid() && timer->posix)
 		delete(timer);
 	else if (session->pid == getpid())
-		timer->left |= !stop_itimer(timer);
-	/* Where it runs on, its next signal would end the process. */
-	if (timer->left)
-		timer->ring.before.sa_handler = SIG_IGN;
-	pm_signal_ring_remove(&timer->ring);
-	session->own = NULL;
+		timer->ring.left |= !stop_itimer(timer);
+	pm_signal_ring_remove(session);
 	free(timer);
 }
 
@@ -290,7 +276,6 @@ static const struct operations operations = {
 	.drain = pm_signal_ring_drain,
 	.undo = undo,
 	.accept = accept_tick,
-	.describe = describe,
 };
 
 static int fits(const struct pm_plan *plan, struct candidate *candidate)
@@ -300,13 +285,11 @@ static int fits(const struct pm_plan *plan, struct candidate *candidate)
 	return pm_cpu_timer_fits(plan, candidate);
 }
 
-static const struct need needs_nothing[] = { { NULL, false } };
-
 const struct strategy pm_strategy_process_timer = {
 	.name = "process_timer",
 	.what = "a timer of the process's CPU time, without perf",
 	.able = FOR_SELF | CAN_SAMPLE,
-	.needs = needs_nothing,
+	.needs = pm_needs_nothing,
 	.fits = fits,
 	.cost = pm_cpu_timer_cost,
 	.operations = &operations,

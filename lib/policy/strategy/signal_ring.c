@@ -134,6 +134,8 @@ void *pm_signal_ring_create(size_t size, const struct pm_session *session)
 		return NULL;
 	for (uint64_t i = 0; i < SIGNAL_RING_SLOTS; i++)
 		ring->slots[i].turn = i;
+	for (size_t i = 0; i < session->plan->count; i++)
+		ring->chains |= session->plan->events[i].spec.want & PM_WANT_CALLCHAIN;
 	ring->operations = session->operations;
 	ring->stop = &session->stop;
 	return ring;
@@ -212,8 +214,14 @@ int pm_signal_ring_refused(struct pm_diag *diag, const char *strategy, const cha
 			   pm_errno_name(-err));
 }
 
-void pm_signal_ring_remove(struct signal_ring *ring)
+void pm_signal_ring_remove(struct pm_session *session)
 {
+	struct signal_ring *ring = session->own;
+
+	session->own = NULL;
+	/* The next signal would end the process. */
+	if (ring->left)
+		ring->before.sa_handler = SIG_IGN;
 	if (ring->pid != getpid()) {
 		if (__atomic_load_n(&active, __ATOMIC_SEQ_CST) == ring)
 			forget_parent(ring);
@@ -243,13 +251,18 @@ static void deliver(struct pm_session *session, const struct signal_sample *samp
 	uint64_t chain[2 + FRAMES_DEPTH];
 	struct pm_observed observed = {
 		.size = sizeof(observed), .pid = (uint32_t)session->pid, .tid = sample->tid,
-		.cpu = sample->cpu,
-		.time = sample->time, .ip = sample->ip, .address = sample->address,
+		.cpu = sample->cpu, .time = sample->time, .ip = sample->ip,
+		.period = sample->weight,
 	};
 
 	session->stats.records++;
-	if (!session->operations->describe(session, sample, &observed))
+	if (session->operations->describe != NULL &&
+	    !session->operations->describe(session, sample, &observed))
 		return;
+	if ((pid_t)sample->tid == session->proof->canary.tid) {
+		session->proof->canary.samples[observed.event]++;
+		return;
+	}
 	if (((const struct signal_ring *)session->own)->chains)
 		set_chain(sample, chain, &observed);
 	session->stats.samples++;

@@ -17,7 +17,7 @@
 
 /* One signal as its handler saw it. */
 struct signal_sample {
-	uint64_t time, ip, address;
+	uint64_t time, ip;
 	uint64_t count;			/* samples it stands for */
 	uint64_t weight;		/* events or ns since the last one */
 	uint32_t tid, cpu;
@@ -38,6 +38,7 @@ struct signal_ring {
 	uint64_t dropped;
 	int number;			/* of the signal */
 	bool chains;			/* call chains are asked for */
+	bool left;			/* what sends the signal could not be taken away */
 	pid_t pid;			/* whose they are: a forked child gets no signals of ours */
 	struct sigaction before;
 	const struct operations *operations;
@@ -59,8 +60,11 @@ int pm_signal_ring_refused(struct pm_diag *diag, const char *strategy, const cha
 /* Whether the signal still comes here: the program may have taken it over since. */
 bool pm_signal_ring_is_ours(const struct signal_ring *ring);
 
-/* Gives the signal back if it is still ours, and waits until no handler is at work. */
-void pm_signal_ring_remove(struct signal_ring *ring);
+/*
+ * session->own is a ring no more: gives the signal back if it is still ours, or ignores it where it
+ * may come yet, and waits until no handler is at work.
+ */
+void pm_signal_ring_remove(struct pm_session *session);
 
 /* operations.drain: delivers the samples of session->own. */
 int pm_signal_ring_drain(struct pm_session *session);

@@ -16,10 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../diagnosis/diag.h"
 #include "../engine/wait.h"
 #include "../profile/facts.h"
 #include "../plan/weigh.h"
@@ -131,10 +129,7 @@ static bool describe(struct pm_session *session, const struct signal_sample *sam
 	event = &session->events.list[at - 1];
 	ret->event = event->spec;
 	ret->period = period_of(session, event, sample->weight);
-	if ((pid_t)sample->tid != session->proof->canary.tid)
-		return true;
-	session->proof->canary.samples[event->spec]++;
-	return false;
+	return true;
 }
 
 /* ------------------------------------------------------------------------------------ attaching */
@@ -330,8 +325,7 @@ static void undo(struct pm_session *session)
 		close(fd);
 		session->events.list[i].fd = -1;
 	}
-	pm_signal_ring_remove(&signals->ring);
-	session->own = NULL;
+	pm_signal_ring_remove(session);
 	destroy(signals);
 }
 
@@ -373,9 +367,6 @@ static struct signals *make(const struct pm_session *session)
 		return NULL;
 	}
 	signals->refresh = may_refresh(session->plan);
-	for (size_t i = 0; i < session->plan->count; i++)
-		signals->ring.chains |= session->plan->events[i].spec.want &
-			PM_WANT_CALLCHAIN;
 	return signals;
 }
 

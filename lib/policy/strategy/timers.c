@@ -33,7 +33,6 @@ struct timers {
 	uint64_t period;
 	struct timer *list;
 	size_t count, room;
-	bool left;			/* one could not be deleted and may go on */
 	const char *refused;		/* the call that failed */
 };
 
@@ -69,25 +68,10 @@ static int start(struct timers *timers, pid_t tid)
 	return 0;
 }
 
-static int make_room(struct timers *timers)
-{
-	size_t room = timers->room ? 2 * timers->room : 64;
-	struct timer *more;
-
-	if (timers->count < timers->room)
-		return 0;
-	more = realloc(timers->list, room * sizeof(*more));
-	if (more == NULL)
-		return -ENOMEM;
-	timers->list = more;
-	timers->room = room;
-	return 0;
-}
-
 static int watch(pid_t tid, void *context)
 {
 	struct timers *timers = context;
-	int err = make_room(timers);
+	int err = pm_make_room(&timers->list, timers->count, &timers->room, sizeof(struct timer));
 
 	if (err == 0)
 		err = start(timers, tid);
@@ -101,16 +85,6 @@ static bool accept_tick(struct signal_ring *ring, const siginfo_t *info, struct 
 	ret->count = 1 + (uint64_t)info->si_overrun;
 	ret->weight = ret->count * ((struct timers *)ring)->period;
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == ring;
-}
-
-static bool describe(struct pm_session *session, const struct signal_sample *sample,
-		     struct pm_observed *ret)
-{
-	ret->period = sample->weight;
-	if ((pid_t)sample->tid != session->proof->canary.tid)
-		return true;
-	session->proof->canary.samples[0]++;
-	return false;
 }
 
 static int watch_late(pid_t tid, void *context)
@@ -142,7 +116,7 @@ static void let_go_of_ended(struct pm_session *session)
 			continue;
 		}
 		pm_threads_forget(&session->threads, timers->list[i].tid);
-		timers->left |= timer_delete(timers->list[i].id) != 0;
+		timers->ring.left |= timer_delete(timers->list[i].id) != 0;
 		timers->list[i] = timers->list[--timers->count];
 	}
 }
@@ -163,12 +137,8 @@ static void undo(struct pm_session *session)
 		return;
 	/* A forked child has no copies of them, and may have given their numbers to its own. */
 	for (size_t i = 0; session->pid == getpid() && i < timers->count; i++)
-		timers->left |= timer_delete(timers->list[i].id) != 0;
-	/* Where a filter forbids that, the next tick would end the process. */
-	if (timers->left)
-		timers->ring.before.sa_handler = SIG_IGN;
-	pm_signal_ring_remove(&timers->ring);
-	session->own = NULL;
+		timers->ring.left |= timer_delete(timers->list[i].id) != 0;
+	pm_signal_ring_remove(session);
 	free(timers->list);
 	free(timers);
 }
@@ -187,7 +157,6 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 					      "process", err);
 	}
 	session->own = timers;
-	timers->ring.chains = spec->want & PM_WANT_CALLCHAIN;
 	timers->period = pm_cpu_timer_period(spec);
 	err = spec->tid == PM_ALL_THREADS ? pm_threads_list(&session->threads, watch, timers) :
 		watch(spec->tid ? spec->tid : pm_gettid(), timers);
@@ -252,17 +221,14 @@ static const struct operations operations = {
 	.drain = pm_signal_ring_drain,
 	.undo = undo,
 	.accept = accept_tick,
-	.describe = describe,
 };
-
-static const struct need needs_nothing[] = { { NULL, false } };
 
 const struct strategy pm_strategy_timers = {
 	.name = "timers",
 	.what = "POSIX CPU-time timers, one a thread, without perf; threads that end before they "
 		"are noticed are missing, which cpu_time tells",
 	.able = FOR_SELF | CAN_SAMPLE,
-	.needs = needs_nothing,
+	.needs = pm_needs_nothing,
 	.fits = pm_cpu_timer_fits,
 	.cost = pm_cpu_timer_cost,
 	.operations = &operations,

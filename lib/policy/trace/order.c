@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../perfmodes.h"
+#include "../spec/heap.h"
+#include "../spec/spec.h"
 
 #define BYTES_DEFAULT (8u << 20)
 
@@ -33,7 +34,7 @@ struct pm_order {
 	struct pm_listener listener;
 	void *context;
 	struct pm_order_stats stats;
-	struct item **heap;
+	void **heap;			/* of struct item, the oldest first */
 	size_t count, room;
 	uint64_t number;
 	uint64_t latest;		/* of the item that came last: what has no time gets its */
@@ -42,52 +43,11 @@ struct pm_order {
 	uint64_t delivered;		/* time of the last one */
 };
 
-/* ----------------------------------------------------------------------------------------- heap */
-
-static bool is_before(const struct item *one, const struct item *other)
+static bool is_before(const void *a, const void *b)
 {
+	const struct item *one = a, *other = b;
+
 	return one->time != other->time ? one->time < other->time : one->number < other->number;
-}
-
-static void sift_up(struct pm_order *order, size_t at)
-{
-	struct item *item = order->heap[at];
-
-	for (; at > 0 && is_before(item, order->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		order->heap[at] = order->heap[(at - 1) / 2];
-	order->heap[at] = item;
-}
-
-static void sift_down(struct pm_order *order)
-{
-	struct item *item = order->heap[0];
-	size_t at = 0;
-
-	for (size_t child = 1; child < order->count; child = 2 * at + 1) {
-		if (child + 1 < order->count &&
-		    is_before(order->heap[child + 1], order->heap[child]))
-			child++;
-		if (!is_before(order->heap[child], item))
-			break;
-		order->heap[at] = order->heap[child];
-		at = child;
-	}
-	order->heap[at] = item;
-}
-
-static int make_room(struct pm_order *order)
-{
-	size_t room = order->room > 0 ? 2 * order->room : 256;
-	struct item **heap;
-
-	if (order->count < order->room)
-		return 0;
-	heap = realloc(order->heap, room * sizeof(*heap));
-	if (heap == NULL)
-		return -ENOMEM;
-	order->heap = heap;
-	order->room = room;
-	return 0;
 }
 
 static struct item *take_oldest(struct pm_order *order)
@@ -96,7 +56,7 @@ static struct item *take_oldest(struct pm_order *order)
 
 	order->heap[0] = order->heap[--order->count];
 	if (order->count > 0)
-		sift_down(order);
+		pm_heap_down(order->heap, order->count, is_before);
 	order->stats.held_bytes -= oldest->bytes;
 	return oldest;
 }
@@ -133,7 +93,7 @@ static int deliver_until(struct pm_order *order, uint64_t time)
 {
 	int count = 0;
 
-	for (; order->count > 0 && order->heap[0]->time <= time; count++)
+	for (; order->count > 0 && ((const struct item *)order->heap[0])->time <= time; count++)
 		deliver_oldest(order);
 	return count;
 }
@@ -148,7 +108,8 @@ static struct item *make_item(struct pm_order *order, enum kind kind, size_t dat
 		order->stats.forced++;
 		deliver_oldest(order);
 	}
-	item = make_room(order) == 0 ? malloc(bytes) : NULL;
+	item = pm_make_room(&order->heap, order->count, &order->room, sizeof(item)) == 0 ?
+		malloc(bytes) : NULL;
 	if (item == NULL) {
 		order->stats.forced += order->count;
 		deliver_until(order, UINT64_MAX);
@@ -169,7 +130,7 @@ static void hold(struct pm_order *order, struct item *item, uint64_t time)
 	if (order->stats.held_bytes > order->stats.held_bytes_max)
 		order->stats.held_bytes_max = order->stats.held_bytes;
 	order->heap[order->count++] = item;
-	sift_up(order, order->count - 1);
+	pm_heap_up(order->heap, order->count, is_before);
 	if (order->opts.window > 0 && order->newest > order->opts.window)
 		deliver_until(order, order->newest - order->opts.window);
 }

@@ -2,7 +2,6 @@
 /* A record of a tracepoint as text. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "../../perfmodes.h"
 #include "../diagnosis/words.h"

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../target/proc.h"
+
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -20,59 +22,10 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define STAT_FLAGS 9		/* fields of /proc/PID/stat, from 1 on */
-#define STAT_START_TIME 22
-#define PF_KTHREAD 0x00200000u
-
-static int read_at(int directory, const char *name, char *buf, size_t size)
-{
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-	size_t have = 0;
-	ssize_t got = 1;
-
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (got > 0 && have < size - 1) {
-		got = read(fd, buf + have, size - 1 - have);
-		if (got > 0)
-			have += (size_t)got;
-	}
-	got = got < 0 ? -errno : 0;
-	close(fd);
-	buf[have] = '\0';
-	return (int)got;
-}
-
-/* The name of the program, field 2, may hold spaces and parentheses: fields count from the last. */
-static const char *field(const char *stat, int number)
-{
-	const char *at = strrchr(stat, ')');
-
-	for (int i = 2; at && i < number; i++)
-		at = strchr(at + 1, ' ');
-	return at ? at + 1 : NULL;
-}
-
-static int read_stat(int directory, uint64_t *ret_start, bool *ret_kernel)
-{
-	char text[1024];
-	const char *start, *flags;
-	int err = read_at(directory, "stat", text, sizeof(text));
-
-	if (err < 0)
-		return err;
-	start = field(text, STAT_START_TIME);
-	flags = field(text, STAT_FLAGS);
-	if (!start || !flags)
-		return -EBADMSG;
-	*ret_start = strtoull(start, NULL, 10);
-	*ret_kernel = strtoul(flags, NULL, 10) & PF_KTHREAD;
-	return 0;
-}
-
 int process_open(int pid, struct process *ret)
 {
 	struct process process = { .pid = pid };
+	struct proc_stat stat;
 	char path[32];
 	int err;
 
@@ -82,11 +35,12 @@ int process_open(int pid, struct process *ret)
 		return errno == ENOENT ? -ESRCH : -errno;
 	process.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* The directory is of the older process where the pid changed hands in between. */
-	err = read_stat(process.directory, &process.start_time, &process.is_kernel_thread);
+	err = pm_proc_stat_at(process.directory, &stat);
 	if (err < 0) {
 		process_close(&process);
 		return err;
 	}
+	process.start_time = stat.started;
 	*ret = process;
 	return 0;
 }
@@ -104,14 +58,13 @@ void process_close(struct process *process)
 static int check_running(const struct process *process)
 {
 	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
-	uint64_t start;
-	bool kernel;
+	struct proc_stat stat;
 	int err;
 
 	if (process->pidfd >= 0 && poll(&ended, 1, 0) > 0)
 		return -ESRCH;
-	err = read_stat(process->directory, &start, &kernel);
-	return err < 0 || start == process->start_time ? err : -ESRCH;
+	err = pm_proc_stat_at(process->directory, &stat);
+	return err < 0 || stat.started == process->start_time ? err : -ESRCH;
 }
 
 bool process_is_there(const struct process *process)
@@ -139,10 +92,10 @@ int process_handles(const struct process *process, int number)
 	static const char key[] = "\nSigCgt:";
 	char text[8192];
 	const char *at;
-	int err = read_at(process->directory, "status", text, sizeof(text));
+	int length = pm_proc_read_at(process->directory, "status", text, sizeof(text));
 
-	if (err < 0)
-		return err;
+	if (length < 0)
+		return length == -ENOENT ? -ESRCH : length;
 	at = strstr(text, key);
 	if (!at)
 		return -EBADMSG;

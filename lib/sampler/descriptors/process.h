@@ -12,7 +12,6 @@ struct process {
 	int directory;		/* /proc/PID: stays with this very process */
 	int pidfd;		/* -1 where the kernel has none (before v5.3) */
 	uint64_t start_time;	/* clock ticks after boot */
-	bool is_kernel_thread;
 };
 
 /* Takes hold of a process. -ESRCH when there is none, -errno of open(2). */

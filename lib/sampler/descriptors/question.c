@@ -11,6 +11,7 @@
 
 #include "../../pm_sys.h"
 #include "../../policy/spec/now.h"
+#include "../../policy/spec/spec.h"
 
 struct question *question_find(struct pm_descriptors *descriptors, int pid)
 {
@@ -87,23 +88,6 @@ static int make_token(int *ret)
 	return 0;
 }
 
-static int make_room(struct pm_descriptors *descriptors)
-{
-	size_t room = descriptors->room ? 2 * descriptors->room : 16;
-	struct question *more;
-
-	if (descriptors->count >= descriptors->opts.pending_max)
-		return -ENOSPC;
-	if (descriptors->count < descriptors->room)
-		return 0;
-	more = realloc(descriptors->questions, room * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	descriptors->questions = more;
-	descriptors->room = room;
-	return 0;
-}
-
 /* An end of the process is heard of at once where there are pidfds, else with the time-out. */
 static int put(struct pm_descriptors *descriptors, const struct question *question)
 {
@@ -145,7 +129,10 @@ int pm_descriptors_ask(struct pm_descriptors *descriptors, int pid)
 
 	if (question_find(descriptors, pid))
 		return -EALREADY;
-	err = make_room(descriptors);
+	if (descriptors->count >= descriptors->opts.pending_max)
+		return -ENOSPC;
+	err = pm_make_room(&descriptors->questions, descriptors->count, &descriptors->room,
+			   sizeof(question));
 	if (err == 0)
 		err = make_token(&question.token);
 	if (err < 0)

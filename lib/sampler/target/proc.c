@@ -157,8 +157,7 @@ void pm_proc_join(char *text, size_t length)
 
 /* ------------------------------------------------------------------------------------- reading */
 
-/* Up to size - 1 bytes of a file; terminated. Its length, or -errno. */
-static int read_at(int folder, const char *name, char *buf, size_t size)
+int pm_proc_read_at(int folder, const char *name, char *buf, size_t size)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	size_t used = 0;
@@ -177,20 +176,35 @@ static int read_at(int folder, const char *name, char *buf, size_t size)
 	return used > 0 || got == 0 ? (int)used : (int)got;
 }
 
+static int read_stat(int folder, const char *name, struct proc_stat *ret)
+{
+	char text[1024];
+	int length = pm_proc_read_at(folder, name, text, sizeof(text));
+
+	if (length < 0)
+		return length == -ENOENT ? -ESRCH : length;
+	return pm_proc_parse_stat(text, ret);
+}
+
+int pm_proc_stat_at(int folder, struct proc_stat *ret)
+{
+	return read_stat(folder, "stat", ret);
+}
+
 static int look_at(int folder, struct proc_look *ret)
 {
 	char text[4096];
-	int length = read_at(folder, "stat", text, sizeof(text));
+	int length;
 
-	if (length <= 0 || pm_proc_parse_stat(text, &ret->stat) < 0)
+	if (pm_proc_stat_at(folder, &ret->stat) < 0)
 		return -ESRCH;
 	ret->uid = UINT32_MAX;
 	ret->cgroup[0] = '\0';
-	if (read_at(folder, "status", text, sizeof(text)) > 0)
+	if (pm_proc_read_at(folder, "status", text, sizeof(text)) > 0)
 		(void)pm_proc_parse_uid(text, &ret->uid);
-	if (read_at(folder, "cgroup", text, sizeof(text)) > 0)
+	if (pm_proc_read_at(folder, "cgroup", text, sizeof(text)) > 0)
 		(void)pm_proc_parse_cgroup(text, ret->cgroup, sizeof(ret->cgroup));
-	length = read_at(folder, "cmdline", ret->cmdline, sizeof(ret->cmdline));
+	length = pm_proc_read_at(folder, "cmdline", ret->cmdline, sizeof(ret->cmdline));
 	pm_proc_join(ret->cmdline, length > 0 ? (size_t)length : 0);
 	return 0;
 }
@@ -211,12 +225,10 @@ int pm_proc_look(uint32_t pid, struct proc_look *ret)
 
 int pm_proc_look_stat(uint32_t pid, struct proc_stat *ret)
 {
-	char path[32], text[1024];
-	int length;
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	length = read_at(AT_FDCWD, path, text, sizeof(text));
-	return length > 0 && pm_proc_parse_stat(text, ret) == 0 ? 0 : -ESRCH;
+	return read_stat(AT_FDCWD, path, ret) < 0 ? -ESRCH : 0;
 }
 
 int pm_proc_each(const char *folder, int (*each)(uint32_t number, void *context), void *context)

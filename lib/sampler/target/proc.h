@@ -53,6 +53,12 @@ int pm_proc_look(uint32_t pid, struct proc_look *ret);
 /* The same of its stat alone. */
 int pm_proc_look_stat(uint32_t pid, struct proc_stat *ret);
 
+/* Up to size - 1 bytes of a file of a folder; terminated. Its length, or -errno. */
+int pm_proc_read_at(int folder, const char *name, char *buf, size_t size);
+
+/* The stat in an open folder /proc/PID. 0, -ESRCH when it is gone, -errno of open(2), -EBADMSG. */
+int pm_proc_stat_at(int folder, struct proc_stat *ret);
+
 /* Calls `each` for the numbers in a folder of /proc ("/proc", "/proc/42/task"). 0, -errno. */
 int pm_proc_each(const char *folder, int (*each)(uint32_t number, void *context), void *context);
 

@@ -4,9 +4,9 @@
  * in another. So the oldest record of all rings comes next. What may be preceded by a record that
  * is still being written waits in its ring.
  */
-#include <errno.h>
 #include <string.h>
 
+#include "../../policy/spec/heap.h"
 #include "records.h"
 
 #define STRANGE_NS 1000000000ull	/* no two clocks of one ring are that far apart */
@@ -27,46 +27,11 @@ static uint64_t time_of(const struct perf_event_header *record)
 	return time;
 }
 
-/* ----------------------------------------------------------------------------------------- heap */
-
-static bool is_older(const struct pm_sampler *sampler, size_t a, size_t b)
+static bool is_older(const void *a, const void *b)
 {
-	const struct session_ring *rings = sampler->rings.list;
+	const struct session_ring *one = a, *other = b;
 
-	return rings[sampler->heap[a]].time < rings[sampler->heap[b]].time;
-}
-
-static void swap(struct pm_sampler *sampler, size_t a, size_t b)
-{
-	const size_t ring = sampler->heap[a];
-
-	sampler->heap[a] = sampler->heap[b];
-	sampler->heap[b] = ring;
-}
-
-static void sink(struct pm_sampler *sampler, size_t at)
-{
-	while (2 * at + 1 < sampler->heap_count) {
-		size_t child = 2 * at + 1;
-
-		if (child + 1 < sampler->heap_count && is_older(sampler, child + 1, child))
-			child++;
-		if (!is_older(sampler, child, at))
-			return;
-		swap(sampler, child, at);
-		at = child;
-	}
-}
-
-static void push(struct pm_sampler *sampler, size_t ring)
-{
-	size_t at = sampler->heap_count++;
-
-	sampler->heap[at] = ring;
-	while (at > 0 && is_older(sampler, at, (at - 1) / 2)) {
-		swap(sampler, at, (at - 1) / 2);
-		at = (at - 1) / 2;
-	}
+	return one->time < other->time;
 }
 
 /* ---------------------------------------------------------------------------------------- rings */
@@ -123,8 +88,10 @@ static void begin(struct pm_sampler *sampler)
 
 		if (pm_ring_pending(&ring->ring) + RECORD_LARGE > ring->ring.data_size)
 			sampler->stats.full_rings++;
-		if (hold(sampler, ring))
-			push(sampler, i);
+		if (!hold(sampler, ring))
+			continue;
+		sampler->heap[sampler->heap_count++] = ring;
+		pm_heap_up(sampler->heap, sampler->heap_count, is_older);
 	}
 }
 
@@ -147,7 +114,7 @@ int pm_watch_merge(struct pm_sampler *sampler, uint64_t limit, uint64_t most)
 
 	begin(sampler);
 	while (sampler->heap_count > 0 && (most == 0 || count < most) && count < INT32_MAX) {
-		struct session_ring *ring = &sampler->rings.list[sampler->heap[0]];
+		struct session_ring *ring = sampler->heap[0];
 
 		if (ring->time > limit)
 			break;
@@ -161,7 +128,7 @@ int pm_watch_merge(struct pm_sampler *sampler, uint64_t limit, uint64_t most)
 			release(ring);
 		if (!hold(sampler, ring))
 			sampler->heap[0] = sampler->heap[--sampler->heap_count];
-		sink(sampler, 0);
+		pm_heap_down(sampler->heap, sampler->heap_count, is_older);
 	}
 	end(sampler);
 	sampler->stats.records += count;

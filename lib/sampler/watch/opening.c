@@ -12,9 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/profile/deny.h"

@@ -96,18 +96,34 @@ static void drop(struct processes *processes, struct process *process)
 
 /* ------------------------------------------------------------------------------------- threads */
 
-static struct tid_entry entry_of(const struct process *process, uint32_t tid)
+/* Whether a thread was seen as one of that process, and of the program that it is now. */
+static bool is_of(const struct thread_mark *mark, const struct process *process)
 {
-	return (struct tid_entry){
-		.tid = tid, .serial = process->told.serial, .program = process->told.execs,
-	};
+	return mark->listed && mark->owner == process->told.serial &&
+		mark->round == process->told.execs;
 }
 
 static void add_thread(struct processes *processes, struct process *process, uint32_t tid)
 {
-	const struct tid_entry entry = entry_of(process, tid);
+	struct thread_mark *mark = tid != 0 ?
+		pm_threads_mark(&processes->tids, (pid_t)tid, true) : NULL;
 
-	process->threads += pm_tids_add(&processes->tids, &entry);
+	if (mark == NULL || is_of(mark, process))
+		return;
+	mark->listed = true;
+	mark->owner = process->told.serial;
+	mark->round = process->told.execs;
+	process->threads++;
+}
+
+/* Its end was told. */
+static void drop_thread(struct processes *processes, struct process *process, uint32_t tid)
+{
+	const struct thread_mark *mark = pm_threads_mark(&processes->tids, (pid_t)tid, false);
+
+	if (mark != NULL && is_of(mark, process) && process->threads > 0)
+		process->threads--;
+	pm_threads_forget(&processes->tids, (pid_t)tid);
 }
 
 struct listing {
@@ -223,7 +239,7 @@ static void refresh(struct processes *processes, struct process *process, uint64
 
 int pm_processes_refresh(struct processes *processes, uint64_t now)
 {
-	pm_tids_free(&processes->tids);
+	pm_threads_free(&processes->tids);
 	for (size_t i = 0; i < processes->room; i++)
 		for (struct process *at = processes->slots[i]; at != NULL; at = at->next) {
 			refresh(processes, at, now);
@@ -322,14 +338,11 @@ void pm_processes_name(struct processes *processes, uint32_t pid, const char *co
 void pm_processes_end(struct processes *processes, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	struct process *process = pm_processes_at(processes, pid, time);
-	struct tid_entry entry;
 
 	if (process == NULL)
 		return;
-	entry = entry_of(process, tid);
 	process->seen_at = time;
-	if (pm_tids_remove(&processes->tids, &entry) && process->threads > 0)
-		process->threads--;
+	drop_thread(processes, process, tid);
 	if (process->counted ? process->threads == 0 : tid == pid)
 		begin_ending(processes, process, time);
 }
@@ -375,6 +388,6 @@ void pm_processes_free(struct processes *processes)
 			drop(processes, processes->slots[i]);
 	free(processes->slots);
 	processes->slots = NULL;
-	pm_tids_free(&processes->tids);
+	pm_threads_free(&processes->tids);
 	pm_targets_free(&processes->rules.targets);
 }

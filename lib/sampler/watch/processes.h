@@ -8,9 +8,9 @@
 #ifndef PM_SAMPLER_PROCESSES_H
 #define PM_SAMPLER_PROCESSES_H
 
+#include "../../policy/engine/threads.h"
 #include "../target/proc.h"
 #include "../target/target.h"
-#include "tids.h"
 
 struct process {
 	struct pm_process told;		/* its cmdline is the copy below */
@@ -45,7 +45,7 @@ struct processes {
 	size_t watched, pidfds;
 	uint64_t serials;
 	struct process *first_ending, *last_ending;
-	struct tids tids;
+	struct threads tids;
 	struct rules rules;
 	int clock;			/* of the records' times; -1: one that cannot be read */
 	process_told *tell;

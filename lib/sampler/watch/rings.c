@@ -78,7 +78,7 @@ int pm_watch_map(struct pm_sampler *sampler, int fd, int cpu)
 {
 	const struct session_event leader = { .fd = fd, .cpu = cpu };
 	struct ring_set *rings = &sampler->rings;
-	size_t *heap = realloc(sampler->heap, (rings->count + 1) * sizeof(*heap));
+	void **heap = realloc(sampler->heap, (rings->count + 1) * sizeof(*heap));
 	int err;
 
 	if (heap == NULL)

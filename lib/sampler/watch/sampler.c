@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A sampler from its opening to its end. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -54,7 +54,8 @@ struct pm_sampler {
 	struct event_ids ids;
 	struct sums sums;
 	struct ring_set rings;		/* one a CPU */
-	size_t *heap, heap_count;	/* rings that hold a record, the oldest first */
+	void **heap;			/* rings that hold a record, the oldest first */
+	size_t heap_count;
 	struct pollable pollable;
 
 	struct processes processes;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Who a process is, as /proc tells it, and whether it is watched. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

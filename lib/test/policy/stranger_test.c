@@ -22,7 +22,6 @@ static struct {
 	bool handlers_not_set;		/* sigaction(2) says 0 and sets nothing */
 	bool says_0;			/* perf_event_open(2) says 0 and opens nothing */
 	bool gives_pipe;		/* it opens a pipe */
-	bool gives_again;		/* each third answer is the descriptor it gave before */
 	bool leaves_out;		/* only the process's first thread is listed */
 	int shift;			/* of the numbers in a listing */
 	unsigned int more;		/* threads that a listing has by its own count only */
@@ -36,17 +35,13 @@ static struct {
 
 static long on_open(syscall_fn real, struct perf_event_attr *attr, const long *args)
 {
-	static unsigned int opens;
-	static long last = -1;
 	int ends[2];
 
 	(void)attr;
 	if (lie.says_0)
 		return 0;
-	if (lie.gives_again && ++opens % 3 == 0)
-		return last;
 	if (!lie.gives_pipe)
-		return last = open_really(real, args);
+		return open_really(real, args);
 	if (pipe(ends) != 0)
 		return -1;
 	return ends[0];
@@ -115,13 +110,6 @@ static void *work(void *unused)
 		usleep(200);
 	for (size_t i = 0; i < PAGES; i++)
 		((volatile char *)area)[i * page_size] = 1;
-	return unused;
-}
-
-static void *wait_for_work(void *unused)
-{
-	while (!may_work)
-		usleep(200);
 	return unused;
 }
 
@@ -289,39 +277,6 @@ static void what_is_no_event_is_not_read(void **state)
 	(void)alarm(0);
 }
 
-/* Its count would be added twice, and what the other one should count is missing. */
-static void no_event_is_taken_twice(void **state)
-{
-	static const enum pm_strategy strategies[] = {
-		PM_STRATEGY_PER_CPU, PM_STRATEGY_COUNTERS_PER_CPU,
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++) {
-		struct pm_diag diag = { .size = sizeof(diag) };
-		struct pm_event_spec spec = faults;
-		struct pm_session *session;
-		struct pm_plan *plan;
-		pthread_t others[3];
-
-		spec.period = strategies[i] == PM_STRATEGY_PER_CPU;
-		lie.gives_again = false;
-		if (make(&spec, 1u << strategies[i], &diag, &plan) < 0)
-			skip();
-		may_work = false;
-		for (size_t k = 0; k < 3; k++)
-			assert_int_equal(pthread_create(&others[k], NULL, wait_for_work, NULL), 0);
-		session = pm_session_create(plan, NULL, NULL);
-		lie.gives_again = true;
-		assert_int_equal(pm_session_attach(session, &diag), -EPROTO);
-		may_work = true;
-		for (size_t k = 0; k < 3; k++)
-			pthread_join(others[k], NULL);
-		pm_session_destroy(session);
-		pm_plan_destroy(plan);
-	}
-}
-
 /* Rings become smaller until there is no smaller one; then what was refused is told. */
 static void no_ring_is_too_small_to_be_refused(void **state)
 {
@@ -358,7 +313,6 @@ int main(void)
 		cmocka_unit_test_teardown(no_timer_starts_without_its_handler, forget),
 		cmocka_unit_test_teardown(a_descriptor_of_somebody_else_is_left_alone, forget),
 		cmocka_unit_test_teardown(what_is_no_event_is_not_read, forget),
-		cmocka_unit_test_teardown(no_event_is_taken_twice, forget),
 		cmocka_unit_test_teardown(no_ring_is_too_small_to_be_refused, forget),
 	};
 
