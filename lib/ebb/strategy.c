@@ -19,7 +19,6 @@
 #include "../policy/diagnosis/diag.h"
 #include "../policy/engine/wait.h"
 #include "../policy/plan/cost.h"
-#include "../policy/plan/weigh.h"
 #include "../policy/proof/seen.h"
 #include "../policy/strategy/signal_ring.h"
 #include "open.h"

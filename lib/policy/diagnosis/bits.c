@@ -3,7 +3,7 @@
  * Which of the bits that a spec asks for beyond its event is refused. The kernel says EINVAL or
  * EOPNOTSUPP for all alike, so the event is opened with all of them, then with each left out.
  */
-#include "bits.h"
+#include "refusal.h"
 
 #include <errno.h>
 #include <stdio.h>

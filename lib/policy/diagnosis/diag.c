@@ -8,7 +8,6 @@
 
 #include "../../pm_sys.h"
 #include "diag.h"
-#include "bits.h"
 #include "refusal.h"
 #include "words.h"
 #include "../spec/spec.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rings of other processes count against the same limit of the user; /proc shows them. */
-#include "held.h"
+#include "refusal.h"
 
 #include <dirent.h>
 #include <stdbool.h>

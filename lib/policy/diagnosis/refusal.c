@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "../spec/spec.h"
-#include "held.h"
 
 /* A clock, which the oldest kernels have. */
 static bool opens(bool kernel, pid_t tid, int cpu)

@@ -51,4 +51,13 @@ void pm_refusal_of_call(const char *name, int error, struct pm_refusal *ret);
 /* Why tracefs does not tell what is asked of it: pm_tracefs_root or a file in it said `error`. */
 void pm_refusal_of_tracefs(int error, struct pm_refusal *ret);
 
+/*
+ * Whether perf_event_open(2) said `error` > 0 for a flag or want of the spec and not for its event:
+ * then fills cause, gate and change. Opens events, and closes them.
+ */
+bool pm_refused_bit(const struct pm_event_spec *spec, int cpu, int error, struct pm_refusal *ret);
+
+/* How many kB of rings other processes of this user have mapped, and the number of one of them. */
+uint64_t pm_rings_of_others(int *ret_holder);
+
 #endif

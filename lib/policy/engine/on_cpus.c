@@ -13,7 +13,6 @@
 #include "../diagnosis/diag.h"
 #include "../plan/hybrid.h"
 #include "../plan/limits.h"
-#include "thread_creation.h"
 
 struct opening {
 	struct pm_session *session;

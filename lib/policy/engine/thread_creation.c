@@ -5,7 +5,7 @@
  * To read it takes as long as to list a few threads.
  */
 #define _GNU_SOURCE
-#include "thread_creation.h"
+#include "threads.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -80,4 +80,18 @@ uint64_t pm_threads_own_faults(void);
 
 void pm_threads_free(struct threads *threads);
 
+struct thread_creation {
+	int fd;				/* of /proc/loadavg; -1: it does not tell */
+	long last;			/* number that was given last */
+};
+
+/* Watching begins. */
+void pm_thread_creation_begin(struct thread_creation *creation);
+
+/*
+ * True when no thread of this process was created since, but for one that is `known` to have been.
+ * False: another may have been, or a process was. Watching ends.
+ */
+bool pm_thread_creation_none(struct thread_creation *creation, bool known);
+
 #endif

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rule_out.h"
 
 static bool is_in_group(const struct plan_event *event)
 {

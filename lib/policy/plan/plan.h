@@ -94,6 +94,10 @@ struct candidate {
 	enum pm_cause cause;
 };
 
+/* Says why it does not fit. Returns -error. The cause, where none is set, follows from that. */
+int pm_rule_out(struct candidate *candidate, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /*
  * The events of a sampler: each has a layout and modifiers of its own, and is opened on single
  * CPUs, of which some may not have its PMU.

@@ -12,7 +12,7 @@
 #include "cpus.h"
 #include "hybrid.h"
 #include "open.h"
-#include "tax.h"
+#include "weigh.h"
 
 #define THREADS 24		/* of which the fastest counts: the others were disturbed */
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "canary_counters.h"
 #include "canary_thread.h"
 #include "known.h"
 

@@ -4,7 +4,7 @@
  * accounts without perf, too. Nothing else is so exact: of two threads, one of which has ended,
  * clocks and times were seen to be a third of the CPU time of both (6.18).
  */
-#include "canary_counters.h"
+#include "canary.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,6 @@
  * Strategy broker: a process that may open events opens them for this one and hands them over a
  * socket. From then on they are like any others: rings are mapped here and count as ours.
  */
-#include "../plan/weigh.h"
 #include "../engine/engine.h"
 #include "shared.h"
 

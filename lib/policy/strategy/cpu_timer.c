@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "../plan/weigh.h"
 
 #define PERIOD_LEAST 1000000	/* ns */
 

@@ -10,7 +10,6 @@
 #include "../plan/hybrid.h"
 #include "../plan/attrs.h"
 #include "../plan/open.h"
-#include "../plan/weigh.h"
 #include "../proof/canary.h"
 #include "../engine/on_cpus.h"
 #include "shared.h"

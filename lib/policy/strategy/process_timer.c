@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
-#include "../plan/weigh.h"
 #include "cpu_timer.h"
 #include "signal_ring.h"
 

@@ -20,7 +20,6 @@
 
 #include "../engine/wait.h"
 #include "../profile/facts.h"
-#include "../plan/weigh.h"
 #include "../proof/canary.h"
 #include "shared.h"
 #include "signal_ring.h"

@@ -4,7 +4,6 @@
  * so what a poll delivers is ordered by ring. Records are held in a heap until none can come that
  * is older: a second poll has drained every ring beyond the newest record of the first.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +18,12 @@ enum kind { SAMPLE, TASK, LOST, OTHER };
 struct item {
 	uint64_t time, number;		/* equal times keep the order in which they came */
 	enum kind kind;
-	size_t bytes;			/* of the whole */
+	size_t bytes;			/* of what is behind it */
 	union {
 		struct pm_observed sample;
 		struct { int tid, parent; } task;
 		uint64_t lost;
-		size_t size;		/* of another record */
+		struct { const void *at; size_t size; } record;
 	};
 	uint64_t data[];		/* callchain, branches, group, raw; or the record */
 };
@@ -50,6 +49,11 @@ static bool is_before(const void *a, const void *b)
 	return one->time != other->time ? one->time < other->time : one->number < other->number;
 }
 
+static size_t size_of(const struct item *item)
+{
+	return sizeof(*item) + (item->bytes + 7) / 8 * 8;
+}
+
 static struct item *take_oldest(struct pm_order *order)
 {
 	struct item *oldest = order->heap[0];
@@ -57,16 +61,20 @@ static struct item *take_oldest(struct pm_order *order)
 	order->heap[0] = order->heap[--order->count];
 	if (order->count > 0)
 		pm_heap_down(order->heap, order->count, is_before);
-	order->stats.held_bytes -= oldest->bytes;
+	order->stats.held_bytes -= size_of(oldest);
 	return oldest;
 }
 
 /* ------------------------------------------------------------------------------------- delivery */
 
-static void call(const struct pm_order *order, const struct item *item)
+static void deliver(struct pm_order *order, const struct item *item)
 {
 	const struct pm_listener *to = &order->listener;
 
+	order->stats.late += item->time < order->delivered;
+	if (item->time > order->delivered)
+		order->delivered = item->time;
+	order->stats.delivered++;
 	if (item->kind == SAMPLE && to->sample != NULL)
 		to->sample(order->context, &item->sample);
 	else if (item->kind == TASK && to->task != NULL)
@@ -74,18 +82,14 @@ static void call(const struct pm_order *order, const struct item *item)
 	else if (item->kind == LOST && to->lost != NULL)
 		to->lost(order->context, item->lost);
 	else if (item->kind == OTHER && to->other != NULL)
-		to->other(order->context, item->data, item->size);
+		to->other(order->context, item->record.at, item->record.size);
 }
 
 static void deliver_oldest(struct pm_order *order)
 {
 	struct item *item = take_oldest(order);
 
-	order->stats.late += item->time < order->delivered;
-	if (item->time > order->delivered)
-		order->delivered = item->time;
-	order->stats.delivered++;
-	call(order, item);
+	deliver(order, item);
 	free(item);
 }
 
@@ -98,35 +102,68 @@ static int deliver_until(struct pm_order *order, uint64_t time)
 	return count;
 }
 
-/* An item with room for `data` bytes; what is held gives way. NULL: no memory for it. */
-static struct item *make_item(struct pm_order *order, enum kind kind, size_t data)
+/* ---------------------------------------------------------------------------- what is handed in */
+
+/* What is held gives way. NULL: no memory for it. */
+static struct item *make_item(struct pm_order *order, size_t size)
 {
-	size_t bytes = sizeof(struct item) + (data + 7) / 8 * 8;
 	struct item *item;
 
-	while (order->count > 0 && order->stats.held_bytes + bytes > order->opts.bytes) {
+	while (order->count > 0 && order->stats.held_bytes + size > order->opts.bytes) {
 		order->stats.forced++;
 		deliver_oldest(order);
 	}
 	item = pm_make_room(&order->heap, order->count, &order->room, sizeof(item)) == 0 ?
-		malloc(bytes) : NULL;
+		malloc(size) : NULL;
 	if (item == NULL) {
 		order->stats.forced += order->count;
 		deliver_until(order, UINT64_MAX);
-		return NULL;
 	}
-	item->kind = kind;
-	item->bytes = bytes;
-	item->number = order->number++;
 	return item;
 }
 
-static void hold(struct pm_order *order, struct item *item, uint64_t time)
+/* A copy of an array in `behind`, where `used` bytes are in use; NULL: it is only counted. */
+static const void *keep(const void *from, size_t size, char *behind, size_t *used)
 {
-	item->time = order->latest = time;
-	if (time > order->newest)
-		order->newest = time;
-	order->stats.held_bytes += item->bytes;
+	const size_t at = *used;
+
+	if (from == NULL)
+		return NULL;
+	*used += size;
+	return behind != NULL ? memcpy(behind + at, from, size) : from;
+}
+
+/* The arrays go behind the sample, because they last for a callback only. Returns their bytes. */
+static size_t keep_arrays(struct pm_observed *of, char *behind)
+{
+	size_t used = 0;
+
+	of->callchain = keep(of->callchain, of->callchain_count * sizeof(*of->callchain), behind,
+			     &used);
+	of->branches = keep(of->branches, of->branch_count * sizeof(*of->branches), behind, &used);
+	of->group = keep(of->group, of->group_count * sizeof(*of->group), behind, &used);
+	of->raw = keep(of->raw, of->raw_size, behind, &used);
+	return used;
+}
+
+static void hold(struct pm_order *order, const struct item *told)
+{
+	struct item *item = make_item(order, size_of(told));
+
+	if (item == NULL) {
+		deliver(order, told);	/* as it is, behind all that was held */
+		return;
+	}
+	*item = *told;
+	if (item->kind == SAMPLE)
+		(void)keep_arrays(&item->sample, (char *)item->data);
+	else if (item->kind == OTHER)
+		item->record.at = memcpy(item->data, told->record.at, told->record.size);
+	item->number = order->number++;
+	order->latest = item->time;
+	if (item->time > order->newest)
+		order->newest = item->time;
+	order->stats.held_bytes += size_of(item);
 	if (order->stats.held_bytes > order->stats.held_bytes_max)
 		order->stats.held_bytes_max = order->stats.held_bytes;
 	order->heap[order->count++] = item;
@@ -135,118 +172,34 @@ static void hold(struct pm_order *order, struct item *item, uint64_t time)
 		deliver_until(order, order->newest - order->opts.window);
 }
 
-/* Without memory it is delivered as it is, behind all that was held. */
-static void deliver_now(struct pm_order *order, uint64_t time)
-{
-	order->stats.delivered++;
-	order->stats.late += time < order->delivered;
-	if (time > order->delivered)
-		order->delivered = time;
-}
-
-/* ---------------------------------------------------------------------------- what is handed in */
-
-/* Bytes of the arrays that a sample points to, but for its raw data. */
-struct arrays {
-	size_t chain, branches, group;
-};
-
-static struct arrays arrays_of(const struct pm_observed *sample)
-{
-	return (struct arrays){
-		.chain = sample->callchain ? sample->callchain_count * sizeof(uint64_t) : 0,
-		.branches = sample->branches ?
-			sample->branch_count * sizeof(*sample->branches) : 0,
-		.group = sample->group ? sample->group_count * sizeof(*sample->group) : 0,
-	};
-}
-
-static const void *keep(char **at, const void *from, size_t size)
-{
-	const void *kept = from ? memcpy(*at, from, size) : NULL;
-
-	*at += size;
-	return kept;
-}
-
-/* The arrays go behind the sample, because they last for a callback only. */
-static void keep_arrays(struct item *item, const struct pm_observed *sample,
-			const struct arrays *sizes)
-{
-	char *at = (char *)item->data;
-
-	item->sample = *sample;
-	item->sample.callchain = keep(&at, sample->callchain, sizes->chain);
-	item->sample.branches = keep(&at, sample->branches, sizes->branches);
-	item->sample.group = keep(&at, sample->group, sizes->group);
-	item->sample.raw = keep(&at, sample->raw, sample->raw ? sample->raw_size : 0);
-}
-
 static void on_sample(void *context, const struct pm_observed *sample)
 {
-	const struct arrays sizes = arrays_of(sample);
-	struct pm_order *order = context;
-	struct item *item = make_item(order, SAMPLE, sizes.chain + sizes.branches + sizes.group +
-				      sample->raw_size);
+	struct item told = { .kind = SAMPLE, .time = sample->time, .sample = *sample };
 
-	if (item == NULL) {
-		deliver_now(order, sample->time);
-		if (order->listener.sample != NULL)
-			order->listener.sample(order->context, sample);
-		return;
-	}
-	keep_arrays(item, sample, &sizes);
-	hold(order, item, sample->time);
+	told.bytes = keep_arrays(&told.sample, NULL);
+	hold(context, &told);
 }
 
 static void on_task(void *context, int tid, int parent, uint64_t time)
 {
-	struct pm_order *order = context;
-	struct item *item = make_item(order, TASK, 0);
-
-	if (item == NULL) {
-		deliver_now(order, time);
-		if (order->listener.task != NULL)
-			order->listener.task(order->context, tid, parent, time);
-		return;
-	}
-	item->task.tid = tid;
-	item->task.parent = parent;
-	hold(order, item, time);
+	hold(context, &(struct item){ .kind = TASK, .time = time, .task = { tid, parent } });
 }
 
 static void on_lost(void *context, uint64_t count)
 {
 	struct pm_order *order = context;
-	struct item *item;
 
 	order->stats.lost += count;
-	if (order->listener.lost == NULL)
-		return;
-	item = make_item(order, LOST, 0);
-	if (item == NULL) {
-		deliver_now(order, order->latest);
-		order->listener.lost(order->context, count);
-		return;
-	}
-	item->lost = count;
-	hold(order, item, order->latest);
+	if (order->listener.lost != NULL)
+		hold(order, &(struct item){ .kind = LOST, .time = order->latest, .lost = count });
 }
 
 static void on_other(void *context, const void *record, size_t size)
 {
 	struct pm_order *order = context;
-	struct item *item = make_item(order, OTHER, size);
 
-	if (item == NULL) {
-		deliver_now(order, order->latest);
-		if (order->listener.other != NULL)
-			order->listener.other(order->context, record, size);
-		return;
-	}
-	item->size = size;
-	memcpy(item->data, record, size);
-	hold(order, item, order->latest);
+	hold(order, &(struct item){ .kind = OTHER, .time = order->latest, .bytes = size,
+				    .record = { record, size } });
 }
 
 /* -------------------------------------------------------------------------------- its interface */

@@ -231,6 +231,14 @@ bool pm_targets_match(const struct targets *targets, const struct subject *subje
 	return included && !pm_targets_exclude(targets, subject);
 }
 
+bool pm_targets_are_pids(const struct targets *targets)
+{
+	for (size_t i = 0; i < targets->count; i++)
+		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
+			return false;
+	return targets->includes;
+}
+
 void pm_targets_bind(struct targets *targets, uint32_t pid, uint64_t serial)
 {
 	for (size_t i = 0; i < targets->count; i++) {

@@ -43,6 +43,9 @@ bool pm_targets_match(const struct targets *targets, const struct subject *subje
 /* Whether some target excludes it. */
 bool pm_targets_exclude(const struct targets *targets, const struct subject *subject);
 
+/* Whether all that is included has a pid. */
+bool pm_targets_are_pids(const struct targets *targets);
+
 /* The process is the one that targets of its pid mean, from now on and no other. */
 void pm_targets_bind(struct targets *targets, uint32_t pid, uint64_t serial);
 

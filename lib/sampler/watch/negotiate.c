@@ -12,12 +12,8 @@
  */
 static bool are_named(const struct pm_sampler *sampler)
 {
-	const struct targets *targets = &sampler->processes.rules.targets;
-
-	for (size_t i = 0; i < targets->count; i++)
-		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
-			return false;
-	return targets->includes && !(sampler->opts.flags & PM_SAMPLER_CHILDREN);
+	return pm_targets_are_pids(&sampler->processes.rules.targets) &&
+		!(sampler->opts.flags & PM_SAMPLER_CHILDREN);
 }
 
 int pm_watch_negotiate(struct pm_sampler *sampler, uint32_t tid, struct pm_diag *diag)

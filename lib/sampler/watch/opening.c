@@ -125,13 +125,11 @@ static int try_way(struct pm_sampler *sampler, enum way way, bool whole, struct 
 static size_t named_threads(const struct pm_sampler *sampler)
 {
 	const struct processes *all = &sampler->processes;
-	const struct targets *targets = &all->rules.targets;
 	size_t count = 0;
 
-	for (size_t i = 0; i < targets->count; i++)
-		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
-			return 0;
-	for (size_t i = 0; targets->includes && i < all->room; i++)
+	if (!pm_targets_are_pids(&all->rules.targets))
+		return 0;
+	for (size_t i = 0; i < all->room; i++)
 		for (const struct process *at = all->slots[i]; at != NULL; at = at->next)
 			count += at->told.watched && !at->told.kernel && !at->ending ?
 				at->threads : 0;

@@ -90,16 +90,6 @@ int pm_watch_take_listener(struct pm_sampler *sampler, const struct pm_sampler_l
 /* -------------------------------------------------------------------------------------- events */
 
 /* What a spec wants of a session, samples here have by the options. */
-static void widen(struct pm_sampler *sampler, const struct pm_event_spec *spec)
-{
-	if (spec->want & PM_WANT_ADDRESS)
-		sampler->opts.want |= PM_WANT_ADDRESS;
-	if (spec->want & PM_WANT_CALLCHAIN)
-		sampler->opts.want |= PM_WANT_CALLCHAIN;
-	if (spec->want & PM_WANT_RAW)
-		sampler->opts.want |= PM_WANT_RAW;
-}
-
 static int take_leader(struct pm_sampler *sampler, size_t index, unsigned int leader,
 		       struct pm_diag *diag)
 {
@@ -131,7 +121,8 @@ static int take_event(struct pm_sampler *sampler, size_t index, const void *from
 	event->exclusive = asked.flags & PM_EVENT_EXCLUSIVE;
 	if (asked.precise != 0)
 		event->precise_most = asked.precise;
-	widen(sampler, &event->spec);
+	sampler->opts.want |= event->spec.want &
+		(PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_RAW);
 	return take_leader(sampler, index, asked.leader, diag);
 }
 

@@ -4,15 +4,15 @@
 #include "prove.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../../policy/diagnosis/diag.h"
-#include "../../policy/proof/standstill.h"
+#include "../../policy/proof/canary_thread.h"
 #include "rings.h"
 
 #define WORK_NS 100000		/* in which an event's time goes on by any clock but ticks */
@@ -34,13 +34,10 @@ static uint64_t now_by(clockid_t clock)
 /* Takes its own name again, which is a record. The CPU; -1: not known, or it may not. */
 static int rename_self(void)
 {
-	char name[16];
-	int cpu = -1;
-
 	for (int i = 0; i < TRIES; i++) {
-		cpu = sched_getcpu();
-		if (prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0) != 0 ||
-		    prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0) != 0)
+		const int cpu = sched_getcpu();
+
+		if (!pm_canary_rename())
 			return -1;
 		if (cpu == sched_getcpu())
 			return cpu;
@@ -169,19 +166,13 @@ static int prove_cpus(const struct pm_sampler *sampler, struct pm_diag *diag)
 /* ns of CPU time of a thread of anybody. False: it has ended, or this kernel does not tell. */
 static bool used_by(uint32_t tid, uint64_t *ret)
 {
-	unsigned long long used;
-	char path[40];
-	FILE *file;
-	bool found;
+	char path[40], text[80];
 
 	snprintf(path, sizeof(path), "/proc/%u/schedstat", tid);
-	file = fopen(path, "re");
-	if (file == NULL)
+	if (pm_proc_read_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return false;
-	found = fscanf(file, "%llu", &used) == 1;
-	(void)fclose(file);
-	*ret = found ? used : 0;
-	return found;
+	*ret = strtoull(text, NULL, 10);
+	return true;
 }
 
 static int note_threads(struct pm_sampler *sampler)

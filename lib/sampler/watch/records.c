@@ -213,7 +213,6 @@ static void on_mapping(struct pm_sampler *sampler, const struct pm_record *recor
 static void on_comm(struct pm_sampler *sampler, const struct pm_record *record,
 		    struct pm_side *side)
 {
-	side->kind = PM_SIDE_COMM;
 	side->exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
 	side->pid = record->comm.pid;
 	side->tid = record->comm.tid;
@@ -228,7 +227,6 @@ static void on_comm(struct pm_sampler *sampler, const struct pm_record *record,
 static void on_task(struct pm_sampler *sampler, const struct pm_record *record,
 		    struct pm_side *side)
 {
-	side->kind = PM_SIDE_TASK;
 	side->end = record->type == PERF_RECORD_EXIT;
 	side->pid = record->task.pid;
 	side->tid = record->task.tid;
@@ -248,7 +246,6 @@ static void on_task(struct pm_sampler *sampler, const struct pm_record *record,
 static void on_switch(struct pm_sampler *sampler, const struct pm_record *record,
 		      struct pm_side *side)
 {
-	side->kind = PM_SIDE_SWITCH;
 	side->end = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	side->preempted = side->end && (record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 	if (record->type == PERF_RECORD_SWITCH_CPU_WIDE) {
@@ -261,7 +258,6 @@ static void on_switch(struct pm_sampler *sampler, const struct pm_record *record
 static void on_symbol(struct pm_sampler *sampler, const struct pm_record *record,
 		      struct pm_side *side)
 {
-	side->kind = PM_SIDE_KSYMBOL;
 	side->address = record->ksymbol.addr;
 	side->length = record->ksymbol.len;
 	side->end = record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
@@ -272,7 +268,6 @@ static void on_symbol(struct pm_sampler *sampler, const struct pm_record *record
 static void on_cgroup(struct pm_sampler *sampler, const struct pm_record *record,
 		      struct pm_side *side)
 {
-	side->kind = PM_SIDE_CGROUP;
 	side->id = record->cgroup.id;
 	side->text = record->cgroup.path;
 	tell_all(sampler, side);
@@ -281,7 +276,6 @@ static void on_cgroup(struct pm_sampler *sampler, const struct pm_record *record
 static void on_chain(struct pm_sampler *sampler, const struct pm_record *record,
 		     struct pm_side *side)
 {
-	side->kind = PM_SIDE_CHAIN;
 	side->id = record->callchain_deferred.cookie;
 	side->chain = record->callchain_deferred.ips;
 	side->chain_count = (size_t)record->callchain_deferred.nr;
@@ -291,14 +285,13 @@ static void on_chain(struct pm_sampler *sampler, const struct pm_record *record,
 static void on_throttle(struct pm_sampler *sampler, const struct pm_record *record,
 			struct pm_side *side)
 {
-	side->kind = PM_SIDE_THROTTLE;
 	side->end = record->type == PERF_RECORD_UNTHROTTLE;
 	sampler->stats.throttled += !side->end;
 	tell_all(sampler, side);
 }
 
-static void on_lost(struct pm_sampler *sampler, const struct session_ring *ring,
-		    const struct pm_record *record)
+static void on_lost(struct pm_sampler *sampler, const struct pm_record *record,
+		    struct pm_side *side)
 {
 	const bool ring_full = record->type == PERF_RECORD_LOST;
 	const uint64_t count = ring_full ? record->lost.lost : record->lost_samples.lost;
@@ -308,43 +301,41 @@ static void on_lost(struct pm_sampler *sampler, const struct session_ring *ring,
 	else
 		sampler->stats.lost_samples += count;
 	if (sampler->listener.lost != NULL)
-		sampler->listener.lost(sampler->context, (uint32_t)ring->cpu, count);
+		sampler->listener.lost(sampler->context, side->cpu, count);
 }
 
-static void on_side(struct pm_sampler *sampler, const struct session_ring *ring,
-		    const struct pm_record *record, struct pm_side *side)
+static const struct {
+	uint32_t type;
+	enum pm_side_kind kind;
+	void (*take)(struct pm_sampler *sampler, const struct pm_record *record,
+		     struct pm_side *side);
+} kinds[] = {
+	{ PERF_RECORD_MMAP, PM_SIDE_MMAP, on_mapping },
+	{ PERF_RECORD_MMAP2, PM_SIDE_MMAP, on_mapping },
+	{ PERF_RECORD_COMM, PM_SIDE_COMM, on_comm },
+	{ PERF_RECORD_FORK, PM_SIDE_TASK, on_task },
+	{ PERF_RECORD_EXIT, PM_SIDE_TASK, on_task },
+	{ PERF_RECORD_SWITCH, PM_SIDE_SWITCH, on_switch },
+	{ PERF_RECORD_SWITCH_CPU_WIDE, PM_SIDE_SWITCH, on_switch },
+	{ PERF_RECORD_KSYMBOL, PM_SIDE_KSYMBOL, on_symbol },
+	{ PERF_RECORD_CGROUP, PM_SIDE_CGROUP, on_cgroup },
+	{ PERF_RECORD_CALLCHAIN_DEFERRED, PM_SIDE_CHAIN, on_chain },
+	{ PERF_RECORD_THROTTLE, PM_SIDE_THROTTLE, on_throttle },
+	{ PERF_RECORD_UNTHROTTLE, PM_SIDE_THROTTLE, on_throttle },
+	{ PERF_RECORD_LOST, 0, on_lost },
+	{ PERF_RECORD_LOST_SAMPLES, 0, on_lost },
+};
+
+static void on_side(struct pm_sampler *sampler, const struct pm_record *record,
+		    struct pm_side *side)
 {
-	switch (record->type) {
-	case PERF_RECORD_MMAP: case PERF_RECORD_MMAP2:
-		on_mapping(sampler, record, side);
-		break;
-	case PERF_RECORD_COMM:
-		on_comm(sampler, record, side);
-		break;
-	case PERF_RECORD_FORK: case PERF_RECORD_EXIT:
-		on_task(sampler, record, side);
-		break;
-	case PERF_RECORD_SWITCH: case PERF_RECORD_SWITCH_CPU_WIDE:
-		on_switch(sampler, record, side);
-		break;
-	case PERF_RECORD_KSYMBOL:
-		on_symbol(sampler, record, side);
-		break;
-	case PERF_RECORD_CGROUP:
-		on_cgroup(sampler, record, side);
-		break;
-	case PERF_RECORD_CALLCHAIN_DEFERRED:
-		on_chain(sampler, record, side);
-		break;
-	case PERF_RECORD_THROTTLE: case PERF_RECORD_UNTHROTTLE:
-		on_throttle(sampler, record, side);
-		break;
-	case PERF_RECORD_LOST: case PERF_RECORD_LOST_SAMPLES:
-		on_lost(sampler, ring, record);
-		break;
-	default:
-		sampler->stats.unknown++;
-	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].type == record->type) {
+			side->kind = kinds[i].kind;
+			kinds[i].take(sampler, record, side);
+			return;
+		}
+	sampler->stats.unknown++;
 }
 
 void pm_watch_deliver(struct pm_sampler *sampler, const struct session_ring *ring,
@@ -364,6 +355,6 @@ void pm_watch_deliver(struct pm_sampler *sampler, const struct session_ring *rin
 	side.time = ring->time;
 	side.pid = record.sid.pid;
 	side.tid = record.sid.tid;
-	side.cpu = record.sid.cpu;
-	on_side(sampler, ring, &record, &side);
+	side.cpu = (uint32_t)ring->cpu;
+	on_side(sampler, &record, &side);
 }

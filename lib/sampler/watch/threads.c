@@ -237,15 +237,6 @@ int pm_watch_open_threads(struct pm_sampler *sampler, bool whole, struct pm_diag
 
 /* ---------------------------------------------------------------------------------------- later */
 
-/* Whether somebody who is not watched may become so without our hearing of it. */
-static bool may_appear(const struct targets *targets)
-{
-	for (size_t i = 0; i < targets->count; i++)
-		if (!targets->list[i].target.exclude && targets->list[i].target.by != PM_BY_PID)
-			return true;
-	return !targets->includes;
-}
-
 /* Without its events nobody tells us of its exec. */
 static void look_again(struct pm_sampler *sampler)
 {
@@ -340,7 +331,8 @@ void pm_watch_follow_threads(struct pm_sampler *sampler)
 	struct process *process = NULL;
 
 	follow_cpus(sampler);
-	if (may_appear(&sampler->processes.rules.targets)) {
+	/* Somebody who is not watched may become so without our hearing of it. */
+	if (!pm_targets_are_pids(&sampler->processes.rules.targets)) {
 		look_again(sampler);
 		(void)pm_processes_list(&sampler->processes, sampler->followed_at);
 	}
