@@ -34,8 +34,8 @@ struct pm_counters_stats {
 	uint64_t groups;		/* calls of read(2) that a reading takes; 1: all together */
 	/*
 	 * Events of which it is not known that they count what they promise: all until the first
-	 * start; then those of another thread, those that cannot be caused on purpose, and of what
-	 * later threads do all but page faults.
+	 * start; then those of another thread, those that cannot be caused on purpose, and those
+	 * that later threads inherit.
 	 */
 	uint64_t unproven;
 	/*

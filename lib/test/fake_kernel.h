@@ -34,7 +34,6 @@ static struct {
 	bool refuses_clockid;		/* as before v4.1 */
 	unsigned int software_kinds;	/* how many this kernel knows, 0: all */
 	int kernel_errno;		/* unless exclude_kernel is set */
-	bool ignores_inherit;		/* the real one does so, while this one is off */
 	/* the last call */
 	struct perf_event_attr attr;
 	pid_t pid;
@@ -137,8 +136,6 @@ long syscall(long number, ...)
 	for (size_t i = 0; i < count; i++)
 		args[i] = va_arg(list, long);
 	va_end(list);
-	if (number == SYS_perf_event_open && fake_kernel.ignores_inherit)
-		((struct perf_event_attr *)args[0])->inherit = 0;
 	if (number != SYS_perf_event_open || !fake_kernel.on) {
 		if (real == NULL)
 			*(void **)&real = dlsym(RTLD_NEXT, "syscall");

@@ -285,9 +285,6 @@ static int settle(struct pm_counters *counters, struct pm_profile *profile, stru
 	}
 	counters->at_once = !counters->inherit || !any_denied(profile, sums);
 	err = open_somehow(counters, diag);
-	if (err >= 0 && pm_counters_prove_children(counters) < 0)
-		return pm_diag_say(diag, EIO, PM_CAUSE_SILENCE, "counters: all opened, but page "
-				   "faults of a thread that was made for it are not counted");
 	if (err >= 0 && may_read_registers(counters, profile))
 		pm_counters_map_pages(counters);
 	return err;

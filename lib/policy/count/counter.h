@@ -21,7 +21,6 @@ struct pm_counters {
 	size_t count;
 	unsigned int flags;		/* enum pm_counters_flags */
 	bool proven;			/* that they count once they are started */
-	bool children_proven;		/* that page faults of later threads do */
 	bool at_once;			/* groups are read by one call: PERF_FORMAT_GROUP */
 	bool inherit, inherit_thread, user_only;
 	bool pinned;			/* as one of its specs asks for: all */
@@ -57,12 +56,6 @@ bool pm_counters_are_own(const struct pm_counters *counters);
 
 /* Enables or disables all groups. 0 or -errno. */
 int pm_counters_switch(struct pm_counters *counters, unsigned long request);
-
-/*
- * They have just been opened: nobody has inherited them yet but a thread that is made here, whose
- * page faults must be counted. 0, also where that cannot be known; -EIO.
- */
-int pm_counters_prove_children(struct pm_counters *counters);
 
 /* They have just been started: what is easily caused must be counted. 0 or -EIO. */
 int pm_counters_prove(struct pm_counters *counters);

@@ -97,20 +97,6 @@ static void attach_late(struct pm_session *session, struct session_cpu *cpu)
 
 /* ------------------------------------------------------------------------------------- going */
 
-static void fold(struct sums *sums, const struct event_list *events, struct session_cpu *cpu,
-		 struct session_event *event)
-{
-	const struct pm_value *after = &sums->closed[event->spec], before = *after;
-	struct pm_value *sum = &cpu->folded[event->spec];
-
-	pm_sums_fold(sums, events, event);
-	sum->value += after->value - before.value;
-	sum->enabled += after->enabled - before.enabled;
-	sum->running += after->running - before.running;
-	close(event->fd);
-	event->fd = -1;
-}
-
 /* What is in the ring is delivered, what was counted is kept; all else goes. */
 static void let_go(struct pm_session *session, struct session_cpu *cpu)
 {
@@ -119,7 +105,7 @@ static void let_go(struct pm_session *session, struct session_cpu *cpu)
 	(void)session->calls->drain(session);
 	for (size_t i = 0; i < events->count; i++)
 		if (events->list[i].cpu == cpu->cpu)
-			fold(&session->sums, events, cpu, &events->list[i]);
+			pm_sums_close(&session->sums, events, &events->list[i], cpu->folded);
 	pm_events_forget_closed(events);
 	for (size_t i = 0; i < session->rings.count; i++)
 		if (session->rings.list[i].cpu == cpu->cpu)

@@ -3,6 +3,7 @@
 #include "sums.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void add(struct pm_value *sum, const struct pm_counts *counts)
 {
@@ -11,15 +12,31 @@ static void add(struct pm_value *sum, const struct pm_counts *counts)
 	sum->running += counts->time_running;
 }
 
-void pm_sums_fold(struct sums *sums, const struct event_list *events,
-		  const struct session_event *event)
+static void fold(struct sums *sums, const struct event_list *events,
+		 const struct session_event *event, struct pm_value *also)
 {
 	struct pm_counts counts;
 
 	if (pm_event_counts(events, event, &counts) < 0)
 		return;
 	add(&sums->closed[event->spec], &counts);
+	if (also != NULL)
+		add(&also[event->spec], &counts);
 	sums->lost += counts.member[0].lost;
+}
+
+void pm_sums_fold(struct sums *sums, const struct event_list *events,
+		  const struct session_event *event)
+{
+	fold(sums, events, event, NULL);
+}
+
+void pm_sums_close(struct sums *sums, const struct event_list *events,
+		   struct session_event *event, struct pm_value *also)
+{
+	fold(sums, events, event, also);
+	close(event->fd);
+	event->fd = -1;
 }
 
 int pm_sums_read(const struct sums *sums, const struct event_list *events, struct pm_value *ret)

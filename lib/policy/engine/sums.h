@@ -15,6 +15,10 @@ struct sums {
 void pm_sums_fold(struct sums *sums, const struct event_list *events,
 		  const struct session_event *event);
 
+/* The same, and closes it; `also` has sums by spec that what it counted is added to, or is NULL. */
+void pm_sums_close(struct sums *sums, const struct event_list *events,
+		   struct session_event *event, struct pm_value *also);
+
 /*
  * Fills the sums of all events, closed or open, by spec: PLAN_EVENTS_MAX of them, for the one
  * behind counts nothing. -errno of read(2).

@@ -11,9 +11,6 @@
  */
 #include "account.h"
 
-#include <unistd.h>
-
-#include "../plan/attrs.h"
 #include "proof.h"
 
 #define READINGS 3		/* of times that make no sense */
@@ -47,53 +44,6 @@ static bool is_asked(const struct pm_session *session)
 	return false;
 }
 
-/* ----------------------------------------------------------------------------------- witnesses */
-
-void pm_account_call_witnesses(struct pm_session *session)
-{
-	const struct pm_plan *plan = session->plan;
-
-	for (size_t i = 0; i < plan->count; i++) {
-		struct perf_event_attr attr = plan->events[i].attr;
-		const pid_t tid = plan->events[i].spec.tid;
-		int fd;
-
-		/* A breakpoint would take one of a few registers. */
-		if (!is_judged(&plan->events[i]) || attr.type == PERF_TYPE_BREAKPOINT ||
-		    plan->events[i].filter[0] != '\0' ||
-		    session->proof->account.witness[i] != 0 ||
-		    (tid != PM_ALL_THREADS && tid != 0 && tid != session->self))
-			continue;
-		pm_plan_no_side(&attr);
-		attr.sample_type = attr.read_format = attr.sample_period = 0;
-		attr.sample_id_all = attr.disabled = attr.watermark = 0;
-		attr.wakeup_events = 0;
-		pm_plan_set_inherit(plan, &attr, tid == PM_ALL_THREADS);
-		fd = pm_open(&attr, 0, -1, -1, 0);
-		session->proof->account.witness[i] = fd < 0 ? 0 : fd + 1;
-	}
-}
-
-void pm_account_free(struct account *account)
-{
-	for (size_t i = 0; i < PLAN_EVENTS_MAX; i++) {
-		if (account->witness[i] > 0)
-			close(account->witness[i] - 1);
-		account->witness[i] = 0;
-	}
-}
-
-static void hear_witnesses(const struct account *account, struct pm_value *values)
-{
-	for (size_t i = 0; i < PLAN_EVENTS_MAX; i++) {
-		uint64_t count;
-
-		if (account->witness[i] > 0 && read(account->witness[i] - 1, &count,
-						    sizeof(count)) == sizeof(count))
-			values[i].value = count;
-	}
-}
-
 /* -------------------------------------------------------------------------------------- looking */
 
 void pm_account_look(struct pm_session *session)
@@ -109,7 +59,6 @@ void pm_account_look(struct pm_session *session)
 		account->looked = true;
 		return;
 	}
-	hear_witnesses(account, values);
 	for (size_t i = 0; i < session->plan->count; i++) {
 		account->counted[i] = values[i].value;
 		if (account->looked)

@@ -19,7 +19,6 @@ struct account {
 	uint32_t incomplete;			/* by spec */
 	uint64_t created;			/* threads that were told to be new */
 	bool looked;
-	int witness[PLAN_EVENTS_MAX];		/* 1 + a descriptor, by spec; 0: none */
 };
 
 /* A sample came that is not the canary's, delivered or not. */
@@ -27,15 +26,6 @@ static inline void pm_account_add(struct account *account, size_t spec, uint64_t
 {
 	account->sampled[spec] += period;
 }
-
-/*
- * For events whose descriptors are closed: others count beside them what the calling thread does
- * and those that it makes from now on. That is a part of the whole, and the samples must make it
- * up. What cannot be opened is done without.
- */
-void pm_account_call_witnesses(struct pm_session *session);
-
-void pm_account_free(struct account *account);
 
 /*
  * Sums have been read for the caller. An event whose time running is longer than its time enabled,

@@ -3,7 +3,6 @@
 #ifndef PM_CANARY_MEMORY_H
 #define PM_CANARY_MEMORY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

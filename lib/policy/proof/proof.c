@@ -471,7 +471,6 @@ void pm_proof_free(struct pm_session *session)
 	if (session->pid == getpid())
 		pm_canary_recall(session);
 	pm_canary_memory_free(&proof->memory);
-	pm_account_free(&proof->account);
 	free(proof->threads);
 	proof->threads = NULL;
 	proof->thread_count = 0;

@@ -5,8 +5,7 @@
  * its descriptor. So this takes locked memory where per_cpu takes descriptors.
  *
  * Without descriptors there are no wake-ups, nothing can be disabled and no counter can be read:
- * rings are read by time, and unmapping ends the events. One counter of each kind is kept beside
- * them, so that missing samples show.
+ * rings are read by time, and unmapping ends the events.
  */
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
@@ -16,8 +15,8 @@
 static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 {
 	ret->rings = pm_cost_targets(plan, ret->threads) * ret->cpus;
-	ret->opens = ret->rings + plan->count;
-	ret->descriptors = 2 + plan->count;
+	ret->opens = ret->rings;
+	ret->descriptors = 2;
 }
 
 static int map_and_close(struct pm_session *session, struct session_event *event,
@@ -77,8 +76,6 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 		*session->rings.pages /= 2;
 		err = pm_on_cpus_attach(session, diag);
 	}
-	if (err == 0)
-		pm_account_call_witnesses(session);
 	return err;
 }
 

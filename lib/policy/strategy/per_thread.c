@@ -114,11 +114,8 @@ static void let_go(struct pm_session *session, struct session_ring *ring)
 	for (size_t i = 0; i < session->events.count; i++) {
 		struct session_event *event = &session->events.list[i];
 
-		if (event->tid != ring->tid || event->fd < 0)
-			continue;
-		pm_sums_fold(&session->sums, &session->events, event);
-		close(event->fd);
-		event->fd = -1;
+		if (event->tid == ring->tid && event->fd >= 0)
+			pm_sums_close(&session->sums, &session->events, event, NULL);
 	}
 	pm_threads_forget(&session->threads, ring->tid);
 	pm_ring_close(&ring->ring);

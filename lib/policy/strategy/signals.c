@@ -214,29 +214,24 @@ static int open_all(struct opening *opening)
 
 /* --------------------------------------------------------------------------------------- follow */
 
-static void close_event(struct pm_session *session, struct session_event *event)
-{
-	set_place(signals_of(session), event->fd, 0);
-	close(event->fd);
-	event->fd = -1;
-}
-
 static int open_late(pid_t tid, void *context)
 {
 	struct pm_session *session = ((struct opening *)context)->session;
 	const size_t before = session->events.count;
 	int err = open_for_thread(tid, context);
 
-	while (err < 0 && session->events.count > before)
-		close_event(session, &session->events.list[--session->events.count]);
+	for (size_t i = before; err < 0 && i < session->events.count; i++)
+		set_place(signals_of(session), session->events.list[i].fd, 0);
+	if (err < 0)
+		pm_events_close_since(&session->events, before);
 	return pm_threads_late(&session->threads, &session->stats, tid, err);
 }
 
 static void let_go(struct pm_session *session, struct session_event *event)
 {
 	pm_proof_ended(session, event->tid);
-	pm_sums_fold(&session->sums, &session->events, event);
-	close_event(session, event);
+	set_place(signals_of(session), event->fd, 0);
+	pm_sums_close(&session->sums, &session->events, event, NULL);
 	pm_threads_forget(&session->threads, event->tid);
 }
 

@@ -3,8 +3,6 @@
 #ifndef PM_DESCRIPTORS_CONNECTION_H
 #define PM_DESCRIPTORS_CONNECTION_H
 
-#include <stdint.h>
-
 /* The pid of who connected, by the kernel's word at the time of connect(2); 0: not seen here. */
 int connection_pid(int fd);
 

@@ -12,6 +12,7 @@
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/spec/now.h"
 #include "rings.h"
+#include "threads.h"
 
 /* -------------------------------------------------------------------------------------- opening */
 
@@ -65,7 +66,8 @@ static void attach_late(struct pm_sampler *sampler, int cpu)
 {
 	const size_t before = sampler->open.count;
 
-	if (open_all_on_cpu(sampler, cpu) < 0) {
+	if ((sampler->way == WAY_THREADS ? pm_watch_open_late(sampler, cpu) :
+	     open_all_on_cpu(sampler, cpu)) < 0) {
 		sampler->stats.unwatched++;
 		return;
 	}
@@ -81,7 +83,8 @@ void pm_watch_follow_cpus(struct pm_sampler *sampler)
 
 	if (err != 0 && err != -ENODEV)
 		return;
-	for (size_t i = 0; i < sampler->rings.count; i++)
+	/* Events of a thread on a CPU survive while the CPU is offline; one that comes has none. */
+	for (size_t i = 0; sampler->way != WAY_THREADS && i < sampler->rings.count; i++)
 		if (!pm_cpus_hold(&online, sampler->rings.list[i].cpu) ||
 		    is_dead(sampler, &sampler->rings.list[i], now))
 			pm_watch_let_go(sampler, &sampler->rings.list[i]);

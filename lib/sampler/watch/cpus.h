@@ -9,8 +9,8 @@
 int pm_watch_open_cpus(struct pm_sampler *sampler, struct pm_diag *diag);
 
 /*
- * Lets go of CPUs that are offline, or were since the last look; opens what is missing on those
- * that are there, enabled. What cannot be opened is counted.
+ * Lets go of events of CPUs that are offline, or were since the last look; opens what is missing on
+ * those that are there, enabled. What cannot be opened is counted.
  */
 void pm_watch_follow_cpus(struct pm_sampler *sampler);
 

@@ -201,10 +201,9 @@ const char *pm_watch_way_name(enum way way)
 
 void pm_watch_follow(struct pm_sampler *sampler)
 {
+	pm_watch_follow_cpus(sampler);
 	if (sampler->way == WAY_THREADS)
 		pm_watch_follow_threads(sampler);
-	else
-		pm_watch_follow_cpus(sampler);
 }
 
 void pm_watch_leave(struct pm_sampler *sampler, const struct process *process)

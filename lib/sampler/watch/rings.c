@@ -48,11 +48,8 @@ void pm_watch_close_of(struct pm_sampler *sampler, uint64_t root, int cpu)
 	for (size_t i = 0; i < open->count; i++) {
 		struct session_event *event = &open->list[i];
 
-		if (root != 0 ? event->owner != root : event->cpu != cpu)
-			continue;
-		pm_sums_fold(&sampler->sums, open, event);
-		close(event->fd);
-		event->fd = -1;
+		if (root != 0 ? event->owner == root : event->cpu == cpu)
+			pm_sums_close(&sampler->sums, open, event, NULL);
 	}
 	pm_events_forget_closed(open);
 }

@@ -275,34 +275,14 @@ static void open_all_on(struct pm_sampler *sampler, struct session_cpu *late)
 		}
 }
 
-static void attach_late(struct pm_sampler *sampler, int cpu)
+int pm_watch_open_late(struct pm_sampler *sampler, int cpu)
 {
-	const size_t before = sampler->open.count;
-	struct session_cpu *late;
+	const int err = keep_ring(sampler, cpu);
+	struct session_cpu *late = err == 0 ? pm_late_cpus_make(&sampler->late, cpu) : NULL;
 
-	if (pm_watch_has_ring(sampler, cpu))
-		return;
-	if (keep_ring(sampler, cpu) < 0) {
-		sampler->stats.unwatched++;
-		return;
-	}
-	late = pm_late_cpus_make(&sampler->late, cpu);
 	if (late != NULL)
 		open_all_on(sampler, late);
-	sampler->stats.late_cpus++;
-	(void)pm_events_enable_since(&sampler->open, before, NULL);
-}
-
-/* Events of a thread on a CPU survive while the CPU is offline; one that comes has none. */
-static void follow_cpus(struct pm_sampler *sampler)
-{
-	struct pm_cpus online;
-
-	if (pm_cpus_list(sampler->plan->cpus, NULL, &online) < 0)
-		return;
-	for (size_t i = 0; i < online.count; i++)
-		attach_late(sampler, online.list[i]);
-	free(online.list);
+	return err;
 }
 
 struct threads *pm_watch_threads_on(struct pm_sampler *sampler, int cpu)
@@ -330,7 +310,6 @@ void pm_watch_follow_threads(struct pm_sampler *sampler)
 {
 	struct process *process = NULL;
 
-	follow_cpus(sampler);
 	/* Somebody who is not watched may become so without our hearing of it. */
 	if (!pm_targets_are_pids(&sampler->processes.rules.targets)) {
 		look_again(sampler);

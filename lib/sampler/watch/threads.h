@@ -11,11 +11,14 @@
  */
 int pm_watch_open_threads(struct pm_sampler *sampler, bool whole, struct pm_diag *diag);
 
-/*
- * Opens for watched processes that have no events yet, and on CPUs that came online, and enables
- * those.
- */
+/* Opens for watched processes that have no events yet, and enables those. */
 void pm_watch_follow_threads(struct pm_sampler *sampler);
+
+/*
+ * Maps a ring on a CPU that came online and opens there for all that is watched: what it has
+ * inherited is on other CPUs. 0 or -errno.
+ */
+int pm_watch_open_late(struct pm_sampler *sampler, int cpu);
 
 /* The threads that have events of their own on that CPU. */
 struct threads *pm_watch_threads_on(struct pm_sampler *sampler, int cpu);

@@ -296,6 +296,10 @@ static void live(int out, const struct row *row, enum lie lie)
 /* Without perf most lies make no difference. */
 static bool applies(const struct row *row, enum lie lie)
 {
+	/* Events without a descriptor are compared with no count, and forward nothing. */
+	if (row->strategy == PM_STRATEGY_OWN_RINGS &&
+	    (lie == LIE_samples_fade || lie == LIE_losses_hidden))
+		return false;
 	if (lie == LIE_samples_fade)
 		return row->kind == SAMPLES && row->strategy != PM_STRATEGY_SIGNALS;
 	return row->kind != TIME || lie == LIE_none || lie == LIE_mute || lie == LIE_poll_sleeps ||
