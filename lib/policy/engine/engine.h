@@ -27,12 +27,6 @@ struct proof;
 struct engine_calls {
 	/* Delivers what is in the rings now. */
 	int (*drain)(struct pm_session *session);
-	/* The calling thread's events are open, the rings mapped. True: a thread was made. */
-	bool (*is_open)(struct pm_session *session);
-	/* The number of that thread while it runs; 0: there is none. */
-	pid_t (*helper)(const struct pm_session *session);
-	/* Waits for that thread. */
-	void (*recall)(struct pm_session *session);
 	/*
 	 * The strategy in use can do no more, for the reason given: what has come is delivered, and
 	 * the plan's next strategy is attached. Statistics go on. 0; -ENOTSUP, -errno: the session

@@ -23,7 +23,6 @@ struct opening {
 	struct pm_diag *diag;		/* filled in already where `each` failed */
 	struct session_event failed;	/* what could not be opened */
 	bool each_failed;
-	bool helped;			/* `is_open` has made a thread */
 	bool alone;			/* there was no other thread after the events were opened */
 };
 
@@ -41,7 +40,6 @@ int pm_on_cpus_attach(struct pm_session *session, struct pm_diag *diag)
 
 void pm_on_cpus_undo(struct pm_session *session, size_t events, size_t rings)
 {
-	session->calls->recall(session);
 	pm_rings_close_since(&session->rings, rings);
 	pm_events_close_since(&session->events, events);
 	pm_threads_free(&session->threads);
@@ -129,10 +127,7 @@ static int open_for_thread(pid_t tid, void *context)
 		if (err < 0)
 			return err;
 	}
-	/* Before the thread is made that proves the attachment. */
 	opening->alone = opening->alone && pm_thread_count() == 1;
-	if (opening->share && tid == opening->session->self)
-		opening->helped = opening->session->calls->is_open(opening->session);
 	return 0;
 }
 
@@ -155,22 +150,6 @@ static int open_single(struct opening *opening)
 	return 0;
 }
 
-/* The thread that proves the attachment is no new one: it is gone before the attach is done. */
-static int list_created(struct pm_session *session)
-{
-	struct threads *threads = &session->threads;
-	const pid_t helper = session->calls->helper(session);
-	struct thread_mark *mark = helper ? pm_threads_mark(threads, helper, true) : NULL;
-	int err;
-
-	if (mark != NULL)
-		mark->listed = true;
-	err = helper && mark == NULL ? -ENOMEM : pm_threads_list(threads, NULL, NULL);
-	if (helper)
-		pm_threads_forget(threads, helper);
-	return err;
-}
-
 /* Returns 0 when no thread was created meanwhile, how many otherwise. */
 static int open_one_listing(struct opening *opening)
 {
@@ -185,15 +164,14 @@ static int open_one_listing(struct opening *opening)
 		return err;
 	opening->alone = alone;
 	/* A look at the number of threads takes less than two at the last number. */
-	opening->helped = false;
 	if (!alone)
 		pm_thread_creation_begin(&creation);
 	err = pm_threads_list(&session->threads, open_for_thread, opening);
 	none = alone ? opening->alone && session->threads.present == 1 :
-		pm_thread_creation_none(&creation, opening->helped);
+		pm_thread_creation_none(&creation);
 	if (none && err >= 0)
 		return 0;
-	return err < 0 ? err : list_created(session);
+	return err < 0 ? err : pm_threads_list(&session->threads, NULL, NULL);
 }
 
 static int open_all_listings(struct opening *opening, unsigned int listings)

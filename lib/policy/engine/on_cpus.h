@@ -34,8 +34,7 @@ int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, s
 
 /*
  * Both in one for a ring a CPU: it is mapped as soon as it has an event, which the others are
- * forwarded to as they open, and meanwhile the canary is on its way. Where that fails, the two
- * after one another.
+ * forwarded to as they open. Where that fails, the two after one another.
  */
 int pm_on_cpus_open_shared(struct pm_session *session, const struct pm_cpus *cpus,
 			   struct pm_diag *diag);

@@ -45,11 +45,11 @@ void pm_thread_creation_begin(struct thread_creation *creation)
 	creation->last = creation->fd >= 0 ? last_number(creation->fd) : -1;
 }
 
-bool pm_thread_creation_none(struct thread_creation *creation, bool known)
+bool pm_thread_creation_none(struct thread_creation *creation)
 {
 	long now = creation->fd >= 0 ? last_number(creation->fd) : -1;
 
 	if (creation->fd >= 0)
 		close(creation->fd);
-	return creation->last > 0 && now == creation->last + known;
+	return creation->last > 0 && now == creation->last;
 }

@@ -88,10 +88,7 @@ struct thread_creation {
 /* Watching begins. */
 void pm_thread_creation_begin(struct thread_creation *creation);
 
-/*
- * True when no thread of this process was created since, but for one that is `known` to have been.
- * False: another may have been, or a process was. Watching ends.
- */
-bool pm_thread_creation_none(struct thread_creation *creation, bool known);
+/* True when no thread of this process was created since; false: one may have been. It ends. */
+bool pm_thread_creation_none(struct thread_creation *creation);
 
 #endif

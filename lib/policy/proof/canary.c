@@ -195,15 +195,6 @@ static bool is_left_out(struct pm_session *session)
 	return proof->how != PROVEN_NOW;
 }
 
-bool pm_canary_early(struct pm_session *session)
-{
-	/* CPUs that come later are not asked. */
-	if (!session->attached && session->operations->prove == pm_canary_inherits &&
-	    session->rings.count > 0 && is_inherited(session) && !is_left_out(session))
-		pm_canary_depart(session);
-	return session->proof->canary.out != NULL;
-}
-
 int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
 	struct canary *canary = &session->proof->canary;
@@ -211,11 +202,9 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 
 	if (session->operations->prove == NULL)
 		return 0;
-	if (canary->out == NULL && is_left_out(session)) {
-		*canary = (struct canary){ .out = NULL };
+	*canary = (struct canary){ .tid = 0 };
+	if (is_left_out(session))
 		return 0;
-	}
-	*canary = (struct canary){ .out = canary->out };
 	for (size_t i = 0; i < session->plan->count; i++)
 		session->plan->events[i].around_us =
 			session->plan->events[i].spec.tid == PM_CGROUP &&

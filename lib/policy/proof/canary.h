@@ -12,13 +12,6 @@
 /* Proves by the strategy's operation that records arrive. 0, or -EIO with the reason. */
 int pm_canary(struct pm_session *session, char *reason, size_t size);
 
-/*
- * The rings are mapped and the calling thread's events are open: what proves that a new thread's
- * records arrive may begin, while those of other threads are opened. pm_canary() ends it. Returns
- * whether a thread is out.
- */
-bool pm_canary_early(struct pm_session *session);
-
 /* operations.prove by a thread that inherits the events: in rings, or in counters without any. */
 int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, size_t size);
 

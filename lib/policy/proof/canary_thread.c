@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -21,7 +20,7 @@
 struct canary_job {
 	struct pm_session *session;
 	pthread_t thread;
-	pid_t tid;		/* 0: it has not begun */
+	pid_t tid;
 	bool name_only;
 	bool forwards;		/* some event has no ring of its own, or will have none */
 	bool by_flag;		/* such are forwarded as they open */
@@ -269,7 +268,7 @@ static void *run_job(void *context)
 	struct pm_session *session = job->session;
 	bool visited;
 
-	__atomic_store_n(&job->tid, pm_gettid(), __ATOMIC_RELEASE);
+	job->tid = pm_gettid();
 	visited = visit(job);
 	job->stranded = session->rings.count == 0 && !go_where_counted(job);
 	/* The thread is held on the CPU that it visited last. */
@@ -325,88 +324,35 @@ static void begin(struct pm_session *session)
 	}
 }
 
-static struct canary_job *send_out(struct pm_session *session, bool name_only, bool patient)
+bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
 {
-	struct canary_job *job = malloc(sizeof(*job));
-
-	if (job == NULL)
-		return NULL;
-	*job = (struct canary_job){
+	struct canary *canary = &session->proof->canary;
+	struct canary_job job = {
 		.session = session, .name_only = name_only, .patient = patient,
 		.by_flag = session->events.by_flag,
 		.forwards = session->events.count > session->rings.count ||
 			session->threads.present > 1,
 	};
+
 	pm_canary_memory_make(&session->proof->memory);
 	session->proof->memory.faults = 0;
 	begin(session);
-	if (start(job) == 0)
-		return job;
-	free(job);
-	return NULL;
-}
-
-/* All its records are written then. Returns whether it went where that shows. */
-static bool call_back(struct canary_job *job)
-{
-	struct canary *canary = &job->session->proof->canary;
-
-	(void)pthread_join(job->thread, NULL);
-	canary->tid = job->tid;
-	canary->nameless |= job->nameless;
-	canary->forwarded = job->forwarded;
-	canary->miscounted = job->miscounted;
-	canary->out = NULL;
-	canary->back = job;
-	return !job->stranded;
+	if (start(&job) != 0)
+		return false;
+	/* All its records are written then. */
+	(void)pthread_join(job.thread, NULL);
+	canary->tid = canary->back = job.tid;
+	canary->ended = 0;
+	canary->other = true;
+	canary->nameless |= job.nameless;
+	canary->forwarded = job.forwarded;
+	canary->miscounted = job.miscounted;
+	return !job.stranded;
 }
 
 void pm_canary_bury(struct pm_session *session)
 {
-	struct canary_job *job = session->proof->canary.back;
-
-	if (job == NULL)
-		return;
-	session->proof->canary.back = NULL;
-	pm_threads_wait_gone(job->tid);
-	free(job);
-}
-
-void pm_canary_depart(struct pm_session *session)
-{
-	if (session->proof->canary.out == NULL)
-		session->proof->canary.out = send_out(session, false, false);
-}
-
-pid_t pm_canary_tid(const struct pm_session *session)
-{
-	const struct canary_job *job = session->proof->canary.out;
-	pid_t tid = 0;
-
-	while (job != NULL && tid == 0) {
-		tid = __atomic_load_n(&job->tid, __ATOMIC_ACQUIRE);
-		if (tid == 0)
-			(void)sched_yield();
-	}
-	return tid;
-}
-
-void pm_canary_recall(struct pm_session *session)
-{
-	if (session->proof->canary.out != NULL)
-		(void)call_back(session->proof->canary.out);
-	pm_canary_bury(session);
-}
-
-bool pm_canary_send(struct pm_session *session, bool name_only, bool patient)
-{
-	struct canary_job *job = session->proof->canary.out;
-
-	if (job == NULL)
-		job = send_out(session, name_only, patient);
-	if (job == NULL)
-		return false;
-	session->proof->canary.ended = 0;
-	session->proof->canary.other = true;
-	return call_back(job);
+	if (session->proof->canary.back != 0)
+		pm_threads_wait_gone(session->proof->canary.back);
+	session->proof->canary.back = 0;
 }

@@ -20,18 +20,6 @@ void pm_canary_cause(struct pm_session *session, bool patient);
 bool pm_canary_rename(void);
 
 /*
- * Sends the thread out before the attach is done: the events of the calling thread are open and all
- * rings are mapped. pm_canary_send() then waits for it and makes no other.
- */
-void pm_canary_depart(struct pm_session *session);
-
-/* The number of a thread that is out, 0 without one. */
-pid_t pm_canary_tid(const struct pm_session *session);
-
-/* Waits for a thread that is out; what it did does not count. */
-void pm_canary_recall(struct pm_session *session);
-
-/*
  * Makes a thread that shows in each ring, and also causes events unless `name_only`; waits until it
  * has done so. True when it did so where that shows. pm_canary_bury() is to follow.
  */

@@ -468,8 +468,6 @@ void pm_proof_free(struct pm_session *session)
 	struct proof *proof = session->proof;
 
 	/* The canary is still out where the attach failed. A forked child has no such thread. */
-	if (session->pid == getpid())
-		pm_canary_recall(session);
 	pm_canary_memory_free(&proof->memory);
 	free(proof->threads);
 	proof->threads = NULL;

@@ -20,9 +20,8 @@ struct proof_thread {
 
 /* The thread that is to show in every ring. */
 struct canary {
-	struct canary_job *out;		/* it was sent before it is waited for: canary_thread.c */
-	struct canary_job *back;		/* it has been waited for, and is to be buried */
 	pid_t tid;			/* 0: there was none */
+	pid_t back;			/* it has been waited for, and is to be buried */
 	bool other;			/* a thread of its own, nothing of it is delivered */
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
 	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */

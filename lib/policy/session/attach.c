@@ -184,8 +184,7 @@ static int go_on(struct pm_session *session, const char *why)
 }
 
 static const struct engine_calls calls = {
-	.drain = pm_drain, .is_open = pm_canary_early, .helper = pm_canary_tid,
-	.recall = pm_canary_recall, .go_on = go_on,
+	.drain = pm_drain, .go_on = go_on,
 };
 
 /* --------------------------------------------------------------------------------------- detach */
