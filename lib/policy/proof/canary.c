@@ -219,42 +219,17 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 	return err;
 }
 
-/* Whether the canary's thread has run where this event counts, and is counted by it. */
-static bool was_on(const struct pm_session *session, const struct session_event *event)
-{
-	/* A cgroup's event counts its own tasks alone; after a second listing copies are mixed. */
-	if (!session->proof->canary.other || session->rings.count == 0 ||
-	    session->threads.rounds > 1 ||
-	    session->plan->events[event->spec].spec.tid < PM_SYSTEM)
-		return false;
-	for (size_t i = 0; i < session->rings.count; i++)
-		if (session->rings.list[i].cpu >= 0 && session->rings.list[i].cpu == event->cpu)
-			return !session->rings.list[i].unvisited;
-	return false;
-}
-
-/*
- * What the canary did is not the program's: its thread inherits from this one and shows on CPUs.
- * Where it has been, time must have passed for the event.
- */
-int pm_canary_leave(struct pm_session *session, char *reason, size_t size)
+/* What the canary did is not the program's: its thread inherits from this one and shows on CPUs. */
+void pm_canary_leave(struct pm_session *session)
 {
 	struct event_list *events = &session->events;
 
 	for (size_t i = 0; i < events->count; i++) {
 		struct session_event *event = &events->list[i];
 
-		if (event->tid >= 0 && event->tid != session->self && session->threads.rounds <= 1)
-			continue;
-		if (pm_event_begin(events, event) < 0)
-			continue;
-		if (event->base.enabled > 0 || !was_on(session, event))
-			continue;
-		snprintf(reason, size, "all opened, but event %u on cpu %d stands still while a "
-			 "thread runs there", event->spec, event->cpu);
-		return -EIO;
+		if (event->tid < 0 || event->tid == session->self || session->threads.rounds > 1)
+			(void)pm_event_begin(events, event);
 	}
-	return 0;
 }
 
 void pm_canary_flush(struct pm_session *session)

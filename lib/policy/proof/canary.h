@@ -18,11 +18,8 @@ int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, s
 /* operations.prove by the calling thread, which has events of its own and inherits nothing. */
 int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_t size);
 
-/*
- * Ends the proof: counts begin, so that nothing the canary did is in them. 0, or -EIO with the
- * reason where time has stood still for an event although the canary's thread ran there.
- */
-int pm_canary_leave(struct pm_session *session, char *reason, size_t size);
+/* Ends the proof: counts begin, so that nothing the canary did is in them. */
+void pm_canary_leave(struct pm_session *session);
 
 /* A record in each ring, so that LOST records held back come out. */
 void pm_canary_flush(struct pm_session *session);
