@@ -79,6 +79,11 @@ build/test/lib.a: $(patsubst lib/%.c,build/test/object/%.o,$(LIB_SOURCES))
 build/test/%_test: lib/test/%_test.c build/test/lib.a $(wildcard lib/test/*.h lib/test/data/*.inc)
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a -lcmocka $(YAJL) $(TEST_LIBS)
+# What test_event_grammar.py holds against perf(1).
+unit-tests: build/test/policy/event_attrs
+build/test/policy/event_attrs: lib/test/policy/event_attrs.c build/test/lib.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/lib.a $(YAJL)
 # As it is installed: what the sanitizers call is not to be refused, what their memory faults not counted.
 build/test/policy/calls_test: lib/test/policy/calls.def
 build/test/policy/calls_test build/test/policy/exact_test: build/test/policy/%_test: lib/test/policy/%_test.c \

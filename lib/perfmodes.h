@@ -203,7 +203,16 @@ enum pm_spec_flags {
 	PM_SPEC_EXACT = 2,	/* this very event or none: no substitute, no lower frequency, not
 				 * user mode instead */
 	PM_SPEC_PINNED = 4,	/* always on the PMU, or readings say -ENODATA */
-	PM_SPEC_PRECISE = 8	/* attr.precise_ip as high as the CPU has it */
+	PM_SPEC_PRECISE = 8,	/* attr.precise_ip as high as the CPU has it */
+	PM_SPEC_NO_USER = 16,	/* not what happens in user mode; */
+	PM_SPEC_NO_KERNEL = 32,	/* nor in the kernel, */
+	PM_SPEC_NO_HYPERVISOR = 64,	/* nor in a hypervisor; USER_ONLY is both of these */
+	PM_SPEC_NO_IDLE = 128,	/* not while a CPU idles */
+	PM_SPEC_NO_HOST = 256,	/* in guests of this machine only */
+	PM_SPEC_NO_GUEST = 512,	/* not in guests of this machine */
+	PM_SPEC_EXCLUSIVE = 1024,	/* alone on the PMU, where it leads its group */
+	PM_SPEC_PRECISE_1 = 2048,	/* attr.precise_ip of 1, or less where the CPU has less */
+	PM_SPEC_PRECISE_2 = 4096	/* likewise, 2 */
 };
 
 /* What each sample has besides its event, pid, tid, cpu, time, ip and period. (0.1) */

@@ -11,6 +11,7 @@
 
 struct pm_diag;
 struct pm_event_spec;
+struct pm_event_listed;
 
 /* pm_event_spec.type. Other PMUs have numbers from the running kernel. (0.1) */
 enum pm_event_type {
@@ -78,37 +79,80 @@ enum pm_side_kind {
 /*
  * The event of that name, up to 255 bytes, as perf(1) writes it:
  *
- *	cycles, page-faults, L1-dcache-load-misses	a generic event
+ *	cycles, page-faults, L1-dcache-load-misses	a generic event, by any of perf's words
  *	r1a8						PM_TYPE_RAW, hexadecimal
+ *	4:0x1a8						type and config, as the kernel numbers them
  *	sched:sched_switch				a tracepoint; tracefs tells its number
  *	mem:0x601040/8:rw				a breakpoint: address, bytes, access
  *	cpu_core/event=0xc0,umask=1/			terms of a PMU, as its folder "format" in
  *							sysfs names them, or names in "events"
+ *	slots						such a name, where one PMU alone has it
  *	cpu_atom/cycles/				a generic event on one kind of cores
+ *	cycles/period=1000/, cycles/freq=99/		any of them, with spec.period or frequency
  *
  * Without a kind of cores a generic event is of all of them: where they differ the plan makes it
  * one event each, adds what they count, and pm_plan_explain says so.
  *
- * Behind it may stand ":u" (behind a PMU's last slash "u"): user mode only, PM_SPEC_USER_ONLY; and
- * "P", or "p" up to three times: PM_SPEC_PRECISE, which is as precise as the CPU has it.
- * The other modifiers of perf(1), k h H G D and so on, ask for what a spec cannot say.
+ * Modifiers may stand behind a colon, or right behind a last slash: "u", "k" and "h", modes that
+ * are wanted; "H" and "G", the host's or guests' share; "I", without idling; "p" up to three times
+ * and "P", PM_SPEC_PRECISE_1 and so on; "D", PM_SPEC_PINNED; "e", PM_SPEC_EXCLUSIVE. Without "H"
+ * and "G" guests count, whom perf(1) leaves out. The modifiers of groups and the terms name,
+ * call-graph and stack-size are for pm_event_list; other terms of perf(1) are refused.
  * Names of libpfm4 ("skl::INST_RETIRED") are for pm_pfm_parse of perfmodes_pfm.h.
  *
- * Sets type, config, config1 and config2 of *ret, and those flags; its `size` is set by the
- * caller, all else stays as it is. Reads sysfs and tracefs, opens no event, and looks at nothing
- * but the name: whether this machine counts it, pm_plan_make finds out.
+ * Sets type, config, config1 and config2 of *ret, those flags, and the rate where it is told; its
+ * `size` is set by the caller, all else stays as it is. Reads sysfs and tracefs, opens no event,
+ * and looks at nothing but the name: whether this machine counts it, pm_plan_make finds out.
  *
- * Returns 0. -EINVAL for what is no name of an event; -ENOTSUP for such a modifier, and for terms
- * beyond config2; -ERANGE for a value that does not fit; -ENOENT for a PMU, term or tracepoint that
- * is not here; -EACCES where tracefs may not be read. The diagnosis says which word. (0.1)
+ * Returns 0. -EINVAL for what is no name of an event; -ENOTSUP for what perf(1) has and a spec
+ * cannot say, and for terms beyond config2; -ERANGE for a value that does not fit; -ENOENT for a
+ * PMU, term or tracepoint that is not here; -EACCES where tracefs may not be read. The diagnosis
+ * says which word. (0.1)
  */
 int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec *ret);
 
+/* How an event stands to the others of its list. (0.1) */
+enum pm_listed_flags {
+	PM_LISTED_READ = 1,	/* modifier S: samples of the leader have the values of its group */
+	PM_LISTED_WEAK = 2	/* modifier W: alone, where its group does not open */
+};
+
+/* Term "call-graph": where samples get their stacks from. (0.1) */
+enum pm_listed_stacks {
+	PM_LISTED_ANY_STACKS = 0,	/* nothing is said of it */
+	PM_LISTED_NO_STACKS,
+	PM_LISTED_FRAMES,		/* "fp": PM_WANT_CALLCHAIN */
+	PM_LISTED_DWARF			/* "dwarf": PM_WANT_REGISTERS and PM_WANT_STACK */
+};
+
+/* What a list tells of an event beside its spec. (0.1) */
+struct pm_event_listed {
+	size_t size;		/* sizeof(struct pm_event_listed) */
+	unsigned int leader;	/* 1 + index of its group's first; 0: it leads, or is alone */
+	unsigned int flags;	/* enum pm_listed_flags */
+	enum pm_listed_stacks stacks;
+	unsigned int stack_bytes;	/* term "stack-size"; 0: nothing is said */
+	char name[64];		/* term "name", terminated; "": none */
+};
+
 /*
- * The name of an event, with ":u" for PM_SPEC_USER_ONLY; of types without names "event 8:0x1f". A
- * generic event of one kind of cores is "cpu_atom/cycles/", where sysfs says what that PMU is
- * called, else "cycles of PMU 10". As snprintf(3): always terminated when size > 0, returns the
- * length without bound. (0.1)
+ * The events of a text of up to 4095 bytes, as perf(1) takes one behind -e: names as of
+ * pm_event_parse with commas between them, groups in braces, which may have modifiers, and patterns
+ * of tracepoints ("sched:*"), which stand for all that match, by name. Blanks may stand around
+ * names.
+ *
+ * Fills up to `count` of both arrays; the first of each tells the size of all (none of them: they
+ * may be NULL). Returns how many events there are, which may be more; an error as pm_event_parse
+ * has, and then what the arrays hold is not told. (0.1)
+ */
+int pm_event_list(const char *text, struct pm_diag *diag, struct pm_event_spec *specs,
+		  struct pm_event_listed *listed, size_t count);
+
+/*
+ * The name of an event, with the modes that are told apart (":u", ":kH"); of types without names
+ * "event 8:0x1f". A generic event of one kind of cores is "cpu_atom/cycles/", where sysfs says what
+ * that PMU is called, else "cycles of PMU 10". As snprintf(3): always terminated when size > 0,
+ * returns the length without bound. (0.1)
  */
 int pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size);
 

@@ -152,7 +152,7 @@ static bool may_user_only(const struct pm_counters *counters)
 	if (!(counters->flags & PM_COUNTERS_MAY_USER_ONLY) || counters->user_only)
 		return false;
 	for (size_t i = 0; i < counters->count; i++)
-		if ((counters->specs[i].flags & PM_SPEC_EXACT) ||
+		if ((counters->specs[i].flags & (PM_SPEC_EXACT | PM_SPEC_NO_USER)) ||
 		    pm_happens_in_kernel(&counters->specs[i]))
 			return false;
 	return true;
@@ -241,9 +241,9 @@ static bool may_read_registers(const struct pm_counters *counters,
 
 static bool is_counter(const struct pm_event_spec *spec, int tid)
 {
-	/* Precision is of samples. */
+	/* Precision is of samples; a thread's counters share the PMU. */
 	return spec->period == 0 && spec->frequency == 0 && spec->want == 0 &&
-		!(spec->flags & PM_SPEC_PRECISE) &&
+		pm_spec_precise(spec) == 0 && !(spec->flags & PM_SPEC_EXCLUSIVE) &&
 		spec->tid >= PM_ALL_THREADS && spec->tid == tid &&
 		(spec->filter == NULL || spec->type == PERF_TYPE_TRACEPOINT);
 }

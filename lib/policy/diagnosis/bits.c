@@ -16,9 +16,18 @@ struct bit {
 };
 
 static const struct bit bits[] = {
-	{ PM_SPEC_PRECISE, 0, "PM_SPEC_PRECISE (attr.precise_ip)",
+	{ PM_SPEC_PRECISE | PM_SPEC_PRECISE_1 | PM_SPEC_PRECISE_2, 0,
+	  "PM_SPEC_PRECISE (attr.precise_ip)",
 	  "its PMU has no precise samples of this event" },
 	{ PM_SPEC_PINNED, 0, "PM_SPEC_PINNED (attr.pinned)", "this event cannot be pinned" },
+	{ PM_SPEC_NO_HOST | PM_SPEC_NO_GUEST, 0,
+	  "PM_SPEC_NO_HOST or PM_SPEC_NO_GUEST (attr.exclude_host, exclude_guest)",
+	  "its PMU does not tell guests and host apart" },
+	{ PM_SPEC_NO_IDLE, 0, "PM_SPEC_NO_IDLE (attr.exclude_idle)",
+	  "its PMU counts idle CPUs, too" },
+	{ PM_SPEC_NO_USER | PM_SPEC_NO_KERNEL | PM_SPEC_NO_HYPERVISOR, 0,
+	  "PM_SPEC_NO_USER, NO_KERNEL or NO_HYPERVISOR (attr.exclude_user and on)",
+	  "its PMU counts all modes alike" },
 	{ 0, PM_WANT_BRANCHES, "PM_WANT_BRANCHES (PERF_SAMPLE_BRANCH_STACK)",
 	  "its PMU keeps no branches" },
 	{ 0, PM_WANT_KERNEL_FRAMES, "PM_WANT_KERNEL_FRAMES (a call chain of the kernel)",
@@ -41,7 +50,7 @@ static struct perf_event_attr attr_of(const struct pm_event_spec *spec)
 	attr.sample_period = spec->frequency ? spec->frequency : spec->period;
 	attr.freq = spec->frequency != 0;
 	attr.pinned = !!(spec->flags & PM_SPEC_PINNED);
-	attr.precise_ip = !!(spec->flags & PM_SPEC_PRECISE);
+	attr.precise_ip = pm_spec_precise(spec) != 0;
 	if (spec->want & PM_WANT_CALLCHAIN) {
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.exclude_callchain_kernel = !(spec->want & PM_WANT_KERNEL_FRAMES);

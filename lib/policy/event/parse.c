@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of events, as perf(1) writes them. A name is tried as what it looks like: with a slash it
- * is a PMU's, a known word is generic, "r" and hexadecimal digits are raw, and what has a colon
- * left is a tracepoint.
+ * Names of events, as perf(1) writes them. A name is tried as what it looks like: a known word is
+ * generic, with a slash it is a PMU's, "r" and hexadecimal digits are raw, two numbers are type and
+ * config, and what has a colon left is a tracepoint.
  */
 #include "event.h"
 
@@ -48,70 +48,7 @@ int pm_event_number(const char *text, size_t length, uint64_t *ret)
 	return fits ? 0 : length > 0 ? -ERANGE : -EINVAL;
 }
 
-/* ------------------------------------------------------------------------------- generic events */
-
-static const struct generic {
-	uint32_t type;
-	uint64_t config;
-	const char *name, *other;
-} generics[] = {
-#define PM_HARDWARE(id, config, name, other) { PERF_TYPE_HARDWARE, config, name, other },
-#define PM_SOFTWARE(id, config, name, other) { PERF_TYPE_SOFTWARE, config, name, other },
-#define PM_CACHE(id, number, name)
-#include "../../perfmodes_event.def"
-};
-
-static const struct { uint64_t number; const char *name; } caches[] = {
-#define PM_HARDWARE(id, config, name, other)
-#define PM_SOFTWARE(id, config, name, other)
-#define PM_CACHE(id, number, name) { number, name },
-#include "../../perfmodes_event.def"
-};
-
-static const struct { uint64_t config; const char *name; } cache_events[] = {
-	{ PM_CACHE_LOAD << 8, "-loads" },
-	{ PM_CACHE_LOAD << 8 | PM_CACHE_MISS << 16, "-load-misses" },
-	{ PM_CACHE_STORE << 8, "-stores" },
-	{ PM_CACHE_STORE << 8 | PM_CACHE_MISS << 16, "-store-misses" },
-	{ PM_CACHE_PREFETCH << 8, "-prefetches" },
-	{ PM_CACHE_PREFETCH << 8 | PM_CACHE_MISS << 16, "-prefetch-misses" },
-};
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-static bool is_word(const char *name, const char *text, size_t length)
-{
-	return strlen(name) == length && length > 0 && memcmp(name, text, length) == 0;
-}
-
-static bool take_cache(struct perf_event_attr *attr, const char *text, size_t length)
-{
-	for (size_t i = 0; i < COUNT(caches); i++) {
-		const size_t cache = strlen(caches[i].name);
-
-		if (length <= cache || memcmp(text, caches[i].name, cache) != 0)
-			continue;
-		for (size_t j = 0; j < COUNT(cache_events); j++)
-			if (is_word(cache_events[j].name, text + cache, length - cache)) {
-				attr->type = PERF_TYPE_HW_CACHE;
-				attr->config = caches[i].number | cache_events[j].config;
-				return true;
-			}
-	}
-	return false;
-}
-
-bool pm_event_generic(struct perf_event_attr *attr, const char *text, size_t length)
-{
-	for (size_t i = 0; i < COUNT(generics); i++)
-		if (is_word(generics[i].name, text, length) ||
-		    is_word(generics[i].other, text, length)) {
-			attr->type = generics[i].type;
-			attr->config = generics[i].config;
-			return true;
-		}
-	return take_cache(attr, text, length);
-}
+/* --------------------------------------------------------------------------- events by numbers */
 
 /* As pm_event_number(). */
 static int take_raw(struct perf_event_attr *attr, const char *text, size_t length)
@@ -131,6 +68,27 @@ static int take_raw(struct perf_event_attr *attr, const char *text, size_t lengt
 	return 0;
 }
 
+/* "1:0": a type and a config, as the kernel numbers them; moves behind them. -EINVAL: none. */
+static int take_numbers(struct parsing *parsing)
+{
+	const size_t length = strcspn(parsing->at, ":");
+	const char *second = parsing->at + length + 1;
+	const size_t second_length = parsing->at[length] ? strcspn(second, ":/") : 0;
+	uint64_t type, config;
+	int err = pm_event_number(parsing->at, length, &type);
+
+	if (err == 0)
+		err = pm_event_number(second, second_length, &config);
+	if (err < 0)
+		return err;
+	if (type > UINT32_MAX)
+		return -ERANGE;
+	parsing->attr.type = (uint32_t)type;
+	parsing->attr.config = config;
+	parsing->at = second + second_length;
+	return 0;
+}
+
 /* ----------------------------------------------------------------- breakpoints and tracepoints */
 
 /* r, w and x, each once, behind the address; what is not made of them are modifiers. */
@@ -145,7 +103,7 @@ static size_t take_access(struct perf_event_attr *attr, const char *text)
 	for (size_t i = 0; i < length; i++) {
 		uint32_t bit = 0;
 
-		for (size_t j = 0; j < COUNT(letters); j++)
+		for (size_t j = 0; j < sizeof(letters) / sizeof(letters[0]); j++)
 			bit |= letters[j].letter == text[i] ? letters[j].bit : 0;
 		if (bit == 0 || (access & bit))
 			return 0;
@@ -191,7 +149,7 @@ static int parse_breakpoint(struct parsing *parsing)
 static int parse_tracepoint(struct parsing *parsing, size_t length)
 {
 	const char *name = parsing->at + length + 1;
-	const size_t name_length = strcspn(name, ":");
+	const size_t name_length = strcspn(name, ":/");
 	char system[EVENT_NAME_MAX + 1], event[EVENT_NAME_MAX + 1];
 	int id;
 
@@ -213,62 +171,85 @@ static int parse_tracepoint(struct parsing *parsing, size_t length)
 
 /* ------------------------------------------------------------------------------------ the name */
 
+/* "/period=1000/" behind an event that is of no PMU: moves behind it. */
+static int parse_terms(struct parsing *parsing)
+{
+	const char *list = parsing->at + 1;
+	size_t size;
+
+	if (*parsing->at != '/')
+		return 0;
+	size = strcspn(list, "/");
+	if (list[size] != '/')
+		return pm_event_wrong(parsing, EINVAL, list, size, "has no slash behind it");
+	parsing->at = list + size + 1;
+	return pm_event_common_terms(parsing, list, size);
+}
+
+/* What has neither slash nor known word: raw, numbers, an alias of a PMU, or a tracepoint. */
+static int parse_other(struct parsing *parsing)
+{
+	const char *at = parsing->at;
+	const size_t word = strcspn(at, ":/");
+	int err = take_raw(&parsing->attr, at, word);
+
+	if (err == 0)
+		parsing->at += word;
+	else if (err == -EINVAL)
+		err = take_numbers(parsing);
+	if (err == -ERANGE)
+		return pm_event_wrong(parsing, ERANGE, at, word, TOO_LARGE);
+	if (err == 0)
+		return parse_terms(parsing);
+	if (at[word] == '/')
+		return pm_event_parse_pmu(parsing);
+	err = pm_event_parse_alias(parsing, word);
+	if (err != -ENOENT)
+		return err;
+	if (word == 0 || at[word] != ':')
+		return pm_event_wrong(parsing, EINVAL, at, word, "is no name of an event");
+	err = parse_tracepoint(parsing, word);
+	return err < 0 ? err : parse_terms(parsing);
+}
+
+static bool is_tool(const char *text, size_t length)
+{
+	return pm_event_is_word("duration_time", text, length) ||
+		pm_event_is_word("user_time", text, length) ||
+		pm_event_is_word("system_time", text, length);
+}
+
 static int parse_event(struct parsing *parsing)
 {
-	const size_t length = strcspn(parsing->at, ":");
-	int err = 0;
+	const char *at = parsing->at;
+	const size_t length = strcspn(at, ":/");
 
-	if (strncmp(parsing->at, "mem:", strlen("mem:")) == 0)
+	if (strncmp(at, "mem:", strlen("mem:")) == 0)
 		return parse_breakpoint(parsing);
-	if (parsing->at[length] == ':' && parsing->at[length + 1] == ':')
-		return pm_event_wrong(parsing, EINVAL, parsing->at, strlen(parsing->at),
+	if (at[length] == ':' && at[length + 1] == ':')
+		return pm_event_wrong(parsing, EINVAL, at, strlen(at),
 				      "is a name of libpfm, which pm_pfm_parse() takes "
 				      "(perfmodes_pfm.h)");
-	if (strchr(parsing->at, '/') != NULL)
-		return pm_event_parse_pmu(parsing);
-	if (!pm_event_generic(&parsing->attr, parsing->at, length))
-		err = take_raw(&parsing->attr, parsing->at, length);
-	if (err == -ERANGE)
-		return pm_event_wrong(parsing, ERANGE, parsing->at, length, TOO_LARGE);
-	if (err < 0) {
-		if (length > 0 && parsing->at[length] == ':')
-			return parse_tracepoint(parsing, length);
-		return pm_event_wrong(parsing, EINVAL, parsing->at, length,
-				      "is no name of an event");
-	}
+	if (is_tool(at, length))
+		return pm_event_wrong(parsing, ENOTSUP, at, length, "is measured by perf(1) "
+				      "itself: the kernel has no such event");
+	if (!pm_event_generic(&parsing->attr, at, length))
+		return parse_other(parsing);
 	parsing->at += length;
-	return 0;
+	return parse_terms(parsing);
 }
 
-/* "p", "pp" and "ppp" name a precision, "P" the highest; a spec asks for the highest alone. */
-static bool is_precise(const char *at, const char *first)
+/* Behind a colon, or right behind the slash of terms. */
+static int parse_modifiers(struct parsing *parsing)
 {
-	return *at == 'P' || (*at == 'p' && (at - first < 3 || strncmp(at - 3, "ppp", 3) != 0));
-}
-
-/* Of the modifiers a spec can say two. */
-static int parse_modifiers(struct parsing *parsing, unsigned int *flags)
-{
-	const bool pmu = parsing->at > parsing->name && parsing->at[-1] == '/';
-	const char *at = parsing->at + (*parsing->at == ':' && !pmu);
+	const bool slash = parsing->at > parsing->name && parsing->at[-1] == '/';
+	const char *at = parsing->at + (*parsing->at == ':' && !slash);
 
 	if (*parsing->at == '\0')
 		return 0;
-	if (*at == '\0' || (at == parsing->at && !pmu))
-		return pm_event_wrong(parsing, EINVAL, parsing->at, strlen(parsing->at),
-				      "is no modifier");
-	for (const char *first = at; *at != '\0'; at++) {
-		if (*at == 'u')
-			*flags |= PM_SPEC_USER_ONLY;
-		else if (is_precise(at, first))
-			*flags |= PM_SPEC_PRECISE;
-		else if (strchr("khHGDSIWeb", *at) != NULL)
-			return pm_event_wrong(parsing, ENOTSUP, at, 1,
-					      "is a modifier of perf(1) that a spec cannot say");
-		else
-			return pm_event_wrong(parsing, EINVAL, at, 1, "is no modifier");
-	}
-	return 0;
+	if (at == parsing->at && !slash)
+		return pm_event_wrong(parsing, EINVAL, at, strlen(at), "is no modifier");
+	return pm_event_modifiers(parsing, at, strlen(at), &parsing->modes);
 }
 
 static int check_bytes(const struct parsing *parsing)
@@ -284,28 +265,60 @@ static int check_bytes(const struct parsing *parsing)
 	return 0;
 }
 
-int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec *ret)
+int pm_event_parse_one(struct parsing *parsing)
 {
-	struct parsing parsing = { .name = name, .at = name, .diag = diag };
-	const struct perf_event_attr *attr = &parsing.attr;
-	unsigned int flags = 0;
-	int err = check_bytes(&parsing);
+	const struct perf_event_attr *attr = &parsing->attr;
+	int err = check_bytes(parsing);
 
-	if (err == 0 && ret->size < offsetof(struct pm_event_spec, filter))
-		err = pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "the size of the spec is not set");
 	if (err == 0)
-		err = parse_event(&parsing);
+		err = parse_event(parsing);
 	if (err == 0)
-		err = parse_modifiers(&parsing, &flags);
+		err = parse_modifiers(parsing);
 	if (err == 0 && (attr->config3 || attr->config4))
-		err = pm_event_wrong(&parsing, ENOTSUP, name, strlen(name),
+		err = pm_event_wrong(parsing, ENOTSUP, parsing->name, strlen(parsing->name),
 				     "needs config3 or config4, which a spec does not have");
-	if (err < 0)
-		return err;
+	return err;
+}
+
+void pm_event_fill(const struct parsing *parsing, struct pm_event_spec *ret)
+{
+	const struct perf_event_attr *attr = &parsing->attr;
+
 	ret->type = attr->type;
 	ret->config = attr->type == PERF_TYPE_BREAKPOINT ? attr->bp_type : attr->config;
 	ret->config1 = attr->config1;
 	ret->config2 = attr->config2;
-	ret->flags |= flags;
-	return 0;
+	ret->flags |= pm_event_flags(&parsing->modes);
+	if (parsing->terms.rate_told) {
+		ret->period = parsing->terms.period;
+		ret->frequency = parsing->terms.frequency;
+	}
+}
+
+/* What is said of more than the one event, or needs room that a spec does not have. */
+static int check_alone(const struct parsing *parsing)
+{
+	const char *what = NULL;
+
+	if (parsing->modes.read || parsing->modes.weak)
+		what = "has a modifier for groups, S or W, which pm_event_list() takes";
+	else if (parsing->terms.name != NULL || parsing->terms.stacks || parsing->terms.stack_bytes)
+		what = "has a term that pm_event_list() takes: name, call-graph or stack-size";
+	return what == NULL ? 0 : pm_event_wrong(parsing, ENOTSUP, parsing->name,
+						 strlen(parsing->name), what);
+}
+
+int pm_event_parse(const char *name, struct pm_diag *diag, struct pm_event_spec *ret)
+{
+	struct parsing parsing = { .name = name, .at = name, .diag = diag };
+	int err;
+
+	if (ret->size < offsetof(struct pm_event_spec, filter))
+		return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "the size of the spec is not set");
+	err = pm_event_parse_one(&parsing);
+	if (err == 0)
+		err = check_alone(&parsing);
+	if (err == 0)
+		pm_event_fill(&parsing, ret);
+	return err;
 }

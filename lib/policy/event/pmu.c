@@ -66,8 +66,11 @@ static int take_term(const struct pmu *pmu, const char *term, size_t length)
 	const char *equals = memchr(term, '=', length);
 	const size_t word = equals ? (size_t)(equals - term) : length;
 	uint64_t value = 1;
-	int err = equals ? pm_event_number(equals + 1, length - word - 1, &value) : 0;
+	int err = pm_event_common_term(pmu->parsing, term, length);
 
+	if (err != 0)
+		return err < 0 ? err : 0;
+	err = equals ? pm_event_number(equals + 1, length - word - 1, &value) : 0;
 	if (err == -ERANGE)
 		return pm_event_wrong(pmu->parsing, ERANGE, term, word, "cannot be that large");
 	if (err < 0)
@@ -79,14 +82,13 @@ static int take_term(const struct pmu *pmu, const char *term, size_t length)
 static int take_terms(const struct pmu *pmu, const char *list, size_t size, const char **ret)
 {
 	for (const char *at = list, *end = list + size; at < end;) {
-		const char *comma = memchr(at, ',', (size_t)(end - at));
-		const size_t length = (size_t)((comma ? comma : end) - at);
+		const size_t length = pm_event_term_length(at, end);
 		int err = length == 0 ? -EINVAL : take_term(pmu, at, length);
 
 		*ret = at;
 		if (err < 0)
 			return err;
-		at += length + (comma != NULL);
+		at += length + (at + length < end);
 	}
 	return 0;
 }
@@ -164,4 +166,46 @@ int pm_event_parse_pmu(struct parsing *parsing)
 	parsing->attr.type = (uint32_t)type;
 	parsing->at = list + size + 1;
 	return take_generic(&pmu, list, size, type) ? 0 : take_all(&pmu, list, size);
+}
+
+struct alias_search {
+	struct pmu pmu;
+	const char *word;
+	size_t length;
+	int found;			/* PMUs that have it */
+};
+
+static int look_for_alias(const char *name, void *context)
+{
+	struct alias_search *search = context;
+	struct pmu pmu = search->pmu;
+	char text[TEXT_MAX];
+
+	if (strlen(name) > EVENT_NAME_MAX)
+		return 0;
+	strcpy(pmu.name, name);
+	if (read_of_pmu(&pmu, "events", search->word, search->length, text) < 0 ||
+	    pm_pmu_type(name) < 0)
+		return 0;
+	if (search->found++ == 0)
+		strcpy(search->pmu.name, name);
+	return 0;
+}
+
+/* Where cores differ several have it, and which one is meant is to be said. */
+int pm_event_parse_alias(struct parsing *parsing, size_t length)
+{
+	struct alias_search search = {
+		.pmu = { .parsing = parsing }, .word = parsing->at, .length = length,
+	};
+
+	if (length == 0 || length > EVENT_NAME_MAX ||
+	    pm_pmu_each(look_for_alias, &search) < 0 || search.found == 0)
+		return -ENOENT;
+	if (search.found > 1)
+		return pm_event_wrong(parsing, EINVAL, parsing->at, length, "is an event of "
+				      "several PMUs: write PMU/EVENT/");
+	parsing->attr.type = (uint32_t)pm_pmu_type(search.pmu.name);
+	parsing->at += length;
+	return take_alias(&search.pmu, search.word, length);
 }

@@ -22,7 +22,6 @@
 #define DESCRIPTORS_PERCENT 50
 #define RING_PAGES 128
 #define RING_PAGES_MAX 65536
-#define PRECISE_MOST 3u
 #define SIDE_ALL ((unsigned int)(PM_SIDE_MMAP | PM_SIDE_BUILD_ID | PM_SIDE_EXEC | \
 				 PM_SIDE_SWITCH | PM_SIDE_CGROUP | PM_SIDE_KSYMBOL))
 
@@ -42,7 +41,8 @@ int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 		pm_put_plain(spec->name, event->name, sizeof(event->name));
 	spec->name = NULL;
 	event->trial = -1;
-	event->precise_most = spec->flags & PM_SPEC_PRECISE ? PRECISE_MOST : 0;
+	event->precise_most = pm_spec_precise(spec);
+	event->exclusive = spec->flags & PM_SPEC_EXCLUSIVE;
 	plan->samples |= spec->period != 0 || spec->frequency != 0;
 	plan->want |= spec->want & PM_WANT_CALLCHAIN ? spec->want :
 		spec->want & ~(unsigned int)PM_WANT_KERNEL_FRAMES;

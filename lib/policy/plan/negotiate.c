@@ -128,7 +128,7 @@ static bool user_only_is_silent(const struct pm_plan *plan, const struct pm_even
 static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event *event)
 {
 	return (plan->opts.allow & PM_ALLOW_USER_ONLY) && !event->user_only &&
-		!(event->spec.flags & (PM_SPEC_USER_ONLY | PM_SPEC_EXACT)) &&
+		!(event->spec.flags & (PM_SPEC_USER_ONLY | PM_SPEC_EXACT | PM_SPEC_NO_USER)) &&
 		!user_only_is_silent(plan, &event->spec);
 }
 

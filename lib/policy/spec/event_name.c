@@ -25,6 +25,7 @@ static const char *const caches[] = {
 #include "../../perfmodes_event.def"
 };
 
+#define MODES_SIZE 8
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* "L1-dcache-load-misses"; false: no such event. */
@@ -56,6 +57,29 @@ static bool name_generic(uint32_t type, uint64_t config, char *buf, size_t size)
 	return name != NULL;
 }
 
+/* The modes, host and guests that are told apart, with a colon or without: ":u", ":kH". */
+static const char *modes_of(const struct pm_event_spec *spec, bool colon, char *buf)
+{
+	const struct perf_event_attr attr = pm_spec_attr(spec, false);
+	char *at = buf;
+
+	*at++ = ':';
+	if (attr.exclude_user || attr.exclude_kernel || attr.exclude_hv) {
+		*at = 'u';
+		at += !attr.exclude_user;
+		*at = 'k';
+		at += !attr.exclude_kernel;
+		*at = 'h';
+		at += !attr.exclude_hv;
+	}
+	if (attr.exclude_host || attr.exclude_guest)
+		*at++ = attr.exclude_host ? 'G' : 'H';
+	if (attr.exclude_idle)
+		*at++ = 'I';
+	*at = '\0';
+	return buf[1] == '\0' || !colon ? buf + 1 : buf;
+}
+
 struct wanted_pmu {
 	uint32_t type;
 	char *name;
@@ -81,21 +105,20 @@ static int look_at_pmu(const char *name, void *context)
 static int name_of_kind(const struct pm_event_spec *spec, char *buf, size_t size)
 {
 	const uint32_t type = (uint32_t)(spec->config >> 32);
-	const bool user = spec->flags & PM_SPEC_USER_ONLY;
-	char pmu[128] = "", generic[64];
+	char pmu[128] = "", generic[64], modes[MODES_SIZE];
 	struct wanted_pmu wanted = { type, pmu, sizeof(pmu) };
 
 	if (!name_generic(spec->type, (uint32_t)spec->config, generic, sizeof(generic)))
 		return -1;
 	if (pm_pmu_each(look_at_pmu, &wanted) == 1)
-		return snprintf(buf, size, "%s/%s/%s", pmu, generic, user ? "u" : "");
-	return snprintf(buf, size, "%s%s of PMU %u", generic, user ? ":u" : "", type);
+		return snprintf(buf, size, "%s/%s/%s", pmu, generic,
+				modes_of(spec, false, modes));
+	return snprintf(buf, size, "%s%s of PMU %u", generic, modes_of(spec, true, modes), type);
 }
 
 int pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size)
 {
-	const char *user = spec->flags & PM_SPEC_USER_ONLY ? ":u" : "";
-	char name[64];
+	char name[64], modes[MODES_SIZE];
 	int length = -1;
 
 	if ((spec->type == PM_TYPE_HARDWARE || spec->type == PM_TYPE_CACHE) && spec->config >> 32)
@@ -103,7 +126,7 @@ int pm_event_name(const struct pm_event_spec *spec, char *buf, size_t size)
 	if (length >= 0)
 		return length;
 	if (name_generic(spec->type, spec->config, name, sizeof(name)))
-		return snprintf(buf, size, "%s%s", name, user);
+		return snprintf(buf, size, "%s%s", name, modes_of(spec, true, modes));
 	return snprintf(buf, size, "event %u:0x%llx%s", spec->type,
-			(unsigned long long)spec->config, user);
+			(unsigned long long)spec->config, modes_of(spec, true, modes));
 }

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #define FLAGS_ALL ((unsigned int)(PM_SPEC_USER_ONLY | PM_SPEC_EXACT | PM_SPEC_PINNED | \
-				  PM_SPEC_PRECISE))
+				  PM_SPEC_PRECISE | PM_SPEC_NO_USER | PM_SPEC_NO_KERNEL | \
+				  PM_SPEC_NO_HYPERVISOR | PM_SPEC_NO_IDLE | PM_SPEC_NO_HOST | \
+				  PM_SPEC_NO_GUEST | PM_SPEC_EXCLUSIVE | PM_SPEC_PRECISE_1 | \
+				  PM_SPEC_PRECISE_2))
 #define WANTS_ALL ((unsigned int)(PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_CPU | \
 				  PM_WANT_RAW | PM_WANT_KERNEL_FRAMES | PM_WANT_BRANCHES | \
 				  PM_WANT_GROUP))
@@ -77,13 +80,22 @@ int pm_make_room(void *list, size_t count, size_t *room, size_t size)
 	return 0;
 }
 
+/* Nothing happens in no mode, and nowhere. */
+static bool can_happen(const struct pm_event_spec *spec)
+{
+	const struct perf_event_attr attr = pm_spec_attr(spec, false);
+
+	return !(attr.exclude_user && attr.exclude_kernel && attr.exclude_hv) &&
+		!(attr.exclude_host && attr.exclude_guest);
+}
+
 bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_event_spec *ret)
 {
 	const char *at = (const char *)specs + index * specs->size;
 
 	return specs->size >= sizeof(size_t) &&
 		pm_take(ret, sizeof(*ret), at, offsetof(struct pm_event_spec, filter)) &&
-		!(ret->flags & ~FLAGS_ALL) && !(ret->want & ~WANTS_ALL);
+		!(ret->flags & ~FLAGS_ALL) && !(ret->want & ~WANTS_ALL) && can_happen(ret);
 }
 
 bool pm_is_time(const struct pm_event_spec *spec)
@@ -109,6 +121,12 @@ bool pm_happens_in_kernel(const struct pm_event_spec *spec)
 		  spec->config == PERF_COUNT_SW_CGROUP_SWITCHES));
 }
 
+unsigned int pm_spec_precise(const struct pm_event_spec *spec)
+{
+	return spec->flags & PM_SPEC_PRECISE ? 3 : spec->flags & PM_SPEC_PRECISE_2 ? 2 :
+		spec->flags & PM_SPEC_PRECISE_1 ? 1 : 0;
+}
+
 struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_only)
 {
 	struct perf_event_attr attr = {
@@ -117,6 +135,12 @@ struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_
 	};
 
 	attr.exclude_kernel = attr.exclude_hv = user_only || (spec->flags & PM_SPEC_USER_ONLY);
+	attr.exclude_kernel |= !!(spec->flags & PM_SPEC_NO_KERNEL);
+	attr.exclude_hv |= !!(spec->flags & PM_SPEC_NO_HYPERVISOR);
+	attr.exclude_user = !!(spec->flags & PM_SPEC_NO_USER);
+	attr.exclude_idle = !!(spec->flags & PM_SPEC_NO_IDLE);
+	attr.exclude_host = !!(spec->flags & PM_SPEC_NO_HOST);
+	attr.exclude_guest = !!(spec->flags & PM_SPEC_NO_GUEST);
 	if (spec->type == PERF_TYPE_BREAKPOINT) {
 		attr.config = 0;
 		attr.bp_type = (uint32_t)spec->config;

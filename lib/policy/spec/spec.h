@@ -73,7 +73,10 @@ size_t pm_cause_faults(size_t count);
 /* Whether `attr` opens for whom the spec is to observe, on that CPU (-1: any, or the first). */
 bool pm_spec_opens(const struct pm_event_spec *spec, const struct perf_event_attr *attr, int cpu);
 
-/* Which event, and whether of user mode only; all else is 0. */
+/* attr.precise_ip at most. */
+unsigned int pm_spec_precise(const struct pm_event_spec *spec);
+
+/* Which event, and of which modes, host and guests; all else is 0. */
 struct perf_event_attr pm_spec_attr(const struct pm_event_spec *spec, bool user_only);
 
 #endif

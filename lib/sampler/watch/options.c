@@ -118,7 +118,7 @@ static int take_event(struct pm_sampler *sampler, size_t index, const void *from
 	if (pm_plan_take_spec(sampler->plan, event) < 0)
 		return wrong(diag, "an event has a period or a frequency, not both; filters are "
 			     "of tracepoints, and up to 511 bytes");
-	event->exclusive = asked.flags & PM_EVENT_EXCLUSIVE;
+	event->exclusive |= asked.flags & PM_EVENT_EXCLUSIVE;
 	if (asked.precise != 0)
 		event->precise_most = asked.precise;
 	sampler->opts.want |= event->spec.want &

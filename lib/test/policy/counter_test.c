@@ -216,7 +216,7 @@ static void senseless_specs(void **state)
 	two[1].tid = 1;
 	assert_int_equal(open_specs(two, 2, 0), -EINVAL);
 	two[1] = software[1];
-	two[1].flags = PM_SPEC_PRECISE << 1;	/* of a later release */
+	two[1].flags = PM_SPEC_PRECISE_2 << 1;	/* of a later release */
 	assert_int_equal(open_specs(two, 2, 0), -EINVAL);
 	two[1].flags = PM_SPEC_PRECISE;
 	assert_int_equal(open_specs(two, 2, 0), -EINVAL);

@@ -47,7 +47,19 @@ static const struct {
 } good[] = {
 	{ "cycles", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, 0 },
 	{ "cpu-cycles:u", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_USER_ONLY },
-	{ "cycles:pp", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_PRECISE },
+	{ "cycles:pp", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_PRECISE_2 },
+	{ "cycles:p", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_PRECISE_1 },
+	{ "cycles:pP", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_PRECISE },
+	{ "cycles:k", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0,
+	  PM_SPEC_NO_USER | PM_SPEC_NO_HYPERVISOR },
+	{ "cycles:uk", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_NO_HYPERVISOR },
+	{ "cycles:hu", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_NO_KERNEL },
+	{ "cycles:kH", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0,
+	  PM_SPEC_NO_USER | PM_SPEC_NO_HYPERVISOR | PM_SPEC_NO_GUEST },
+	{ "cycles:G", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_NO_HOST },
+	{ "cycles:HG", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, 0 },
+	{ "cycles:DeI", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0,
+	  PM_SPEC_PINNED | PM_SPEC_EXCLUSIVE | PM_SPEC_NO_IDLE },
 	{ "cycles:uP", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_USER_ONLY | PM_SPEC_PRECISE },
 	{ "cycles:pppu", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0,
 	  PM_SPEC_USER_ONLY | PM_SPEC_PRECISE },
@@ -63,7 +75,19 @@ static const struct {
 	  PM_CACHE_EVENT(PM_CACHE_DTLB, PM_CACHE_PREFETCH, PM_CACHE_ACCESS), 0, 0, 0 },
 	{ "branch-load-misses", PM_TYPE_CACHE,
 	  PM_CACHE_EVENT(PM_CACHE_BPU, PM_CACHE_LOAD, PM_CACHE_MISS), 0, 0, 0 },
+	{ "L1-dcache", PM_TYPE_CACHE, 0, 0, 0, 0 },
+	{ "l1d-misses", PM_TYPE_CACHE, 1 << 16, 0, 0, 0 },
+	{ "Data-TLB-miss-write", PM_TYPE_CACHE,
+	  PM_CACHE_EVENT(PM_CACHE_DTLB, PM_CACHE_STORE, PM_CACHE_MISS), 0, 0, 0 },
+	{ "L2-speculative-read-refs", PM_TYPE_CACHE,
+	  PM_CACHE_EVENT(PM_CACHE_LL, PM_CACHE_PREFETCH, PM_CACHE_ACCESS), 0, 0, 0 },
 	{ "r1a8", PM_TYPE_RAW, 0x1a8, 0, 0, 0 },
+	{ "1:2:u", PM_TYPE_SOFTWARE, PM_SW_PAGE_FAULTS, 0, 0, PM_SPEC_USER_ONLY },
+	{ "4:0x1a8", PM_TYPE_RAW, 0x1a8, 0, 0, 0 },
+	{ "cycles/config=1/", PM_TYPE_HARDWARE, PM_HW_INSTRUCTIONS, 0, 0, 0 },
+	{ "cycles//u", PM_TYPE_HARDWARE, PM_HW_CYCLES, 0, 0, PM_SPEC_USER_ONLY },
+	{ "loads", 4, 0x1cd, 3, 0, 0 },
+	{ "loads:k", 4, 0x1cd, 3, 0, PM_SPEC_NO_USER | PM_SPEC_NO_HYPERVISOR },
 	{ "rFFFFffffFFFFffff:u", PM_TYPE_RAW, UINT64_MAX, 0, 0, PM_SPEC_USER_ONLY },
 	{ "sched:sched_switch", PM_TYPE_TRACEPOINT, 314, 0, 0, 0 },
 	{ "sched:sched_switch:u", PM_TYPE_TRACEPOINT, 314, 0, 0, PM_SPEC_USER_ONLY },
@@ -114,20 +138,39 @@ static const struct {
 	{ "Cycles", EINVAL, "is no name" },
 	{ "cycles:", EINVAL, "is no modifier" },
 	{ "cycles:z", EINVAL, "\"z\" is no modifier" },
-	{ "cycles:k", ENOTSUP, "\"k\" is a modifier of perf(1)" },
-	{ "cycles:upH", ENOTSUP, "\"H\" is a modifier" },
-	{ "cycles:pppp", EINVAL, "\"p\" is no modifier" },
+	{ "cycles:uu", EINVAL, "there twice" },
+	{ "cycles:b", ENOTSUP, "programs of BPF" },
+	{ "cycles:S", ENOTSUP, "pm_event_list() takes" },
+	{ "cycles:W", ENOTSUP, "pm_event_list() takes" },
+	{ "cycles/name=x/", ENOTSUP, "pm_event_list() takes" },
+	{ "cycles/percore/", ENOTSUP, "\"percore\" is a term of perf(1) that is not supported" },
+	{ "cycles/call-graph=lbr/", ENOTSUP, "fp, dwarf and no are" },
+	{ "cycles/call-graph=yes/", EINVAL, "is fp, dwarf or no" },
+	{ "cycles/stack-size=65536/", EINVAL, "no size of a stack" },
+	{ "cycles/period=0/", EINVAL, "takes no sample" },
+	{ "cycles/period=/", EINVAL, "no number" },
+	{ "cycles/freq=0x10000000000000000/", ERANGE, "64 bits" },
+	{ "cycles/name=/", EINVAL, "is no name" },
+	{ "cycles/period=1", EINVAL, "no slash behind it" },
+	{ "cycles/period=1,/", EINVAL, "is no term" },
+	{ "cycles/event=1/", EINVAL, "is no term of such an event" },
+	{ "cycles/period=1/:u", EINVAL, "no modifier" },
+	{ "duration_time", ENOTSUP, "measured by perf(1) itself" },
+	{ "1:", ENOENT, "no tracepoint here" },
+	{ "4294967296:1", ERANGE, "64 bits" },
+	{ "cycles:pppp", EINVAL, "three degrees" },
 	{ "cycles u", EINVAL, "no blanks" },
 	{ "cycles\n", EINVAL, "printable" },
-	{ "L1-dcache", EINVAL, "is no name" },
-	{ "L1-dcache-load", EINVAL, "is no name" },
+	{ "L1-dcache-", EINVAL, "is no name" },
+	{ "L1-dcache-load-load", EINVAL, "is no name" },
+	{ "L1-dcacheload", EINVAL, "is no name" },
 	{ "r", EINVAL, "is no name" },
 	{ "r1g", EINVAL, "is no name" },
 	{ "r12345678123456781", ERANGE, "has more than 64 bits" },
 	{ "r1234567812345678g", EINVAL, "is no name" },
 	{ ":sched_switch", EINVAL, "is no name" },
 	{ "sched:nonsense", ENOENT, "no tracepoint here" },
-	{ "sched:../sched_switch", EINVAL, "has no slash behind it" },
+	{ "sched:../sched_switch", ENOENT, "no tracepoint here" },
 	{ "mem:", EINVAL, "is no address" },
 	{ "mem:here", EINVAL, "\"here\" is no address" },
 	{ "mem:0x1000/", EINVAL, "is no length" },
@@ -145,7 +188,7 @@ static const struct {
 	{ "cpu_atom/cycles,event=1/", ENOENT, "is no term and no event" },
 	{ "cpu_core/nonsense/", ENOENT, "\"nonsense\" is no term and no event" },
 	{ "cpu_core/event=1,,umask=1/", EINVAL, "is no term" },
-	{ "cpu_core/event=1/k", ENOTSUP, "modifier" },
+	{ "cpu_core/event=1/z", EINVAL, "modifier" },
 	{ "cpu_core/event=1/:u", EINVAL, "no modifier" },
 	{ "cpu_core/far=1/", ENOTSUP, "config3" },
 	{ "cpu_core/odd=1/", ENOTSUP, "not understood" },
@@ -170,6 +213,33 @@ static void names_that_are_none(void **state)
 		assert_memory_equal(&spec, &before, sizeof(spec));
 		assert_int_equal(pm_event_parse(bad[i].name, NULL, &spec), err);
 	}
+}
+
+static void rates_of_terms(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec), .period = 7 };
+
+	(void)state;
+	assert_int_equal(pm_event_parse("page-faults/period=0x10/u", NULL, &spec), 0);
+	assert_true(spec.period == 16 && spec.frequency == 0);
+	assert_int_equal(pm_event_parse("cpu_core/event=1,freq=99/", NULL, &spec), 0);
+	assert_true(spec.period == 0 && spec.frequency == 99 && spec.config == 1);
+	/* The last one counts. */
+	assert_int_equal(pm_event_parse("cycles/freq=99,period=5/", NULL, &spec), 0);
+	assert_true(spec.period == 5 && spec.frequency == 0);
+	assert_int_equal(pm_event_parse("sched:sched_switch/period=3/", NULL, &spec), 0);
+	assert_true(spec.period == 3 && spec.config == 314);
+}
+
+static void an_event_of_two_pmus(void **state)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec) };
+	struct pm_diag diag = { .size = sizeof(diag) };
+
+	(void)state;
+	fake_file(DEVICES "cpu_atom/events/loads", "event=0xc0\n");
+	assert_int_equal(pm_event_parse("loads", &diag, &spec), -EINVAL);
+	assert_non_null(strstr(diag.text, "several PMUs"));
 }
 
 static void tracefs_that_cannot_be_read(void **state)
@@ -227,6 +297,13 @@ static void names_of_specs(void **state)
 	spec.config = PM_HW_INSTRUCTIONS;
 	(void)pm_event_name(&spec, name, sizeof(name));
 	assert_string_equal(name, "instructions:u");
+	spec.flags = PM_SPEC_NO_USER | PM_SPEC_NO_HYPERVISOR | PM_SPEC_NO_GUEST;
+	(void)pm_event_name(&spec, name, sizeof(name));
+	assert_string_equal(name, "instructions:kH");
+	spec.flags = PM_SPEC_NO_KERNEL | PM_SPEC_NO_IDLE | PM_SPEC_NO_HOST;
+	(void)pm_event_name(&spec, name, sizeof(name));
+	assert_string_equal(name, "instructions:uhGI");
+	spec.flags = PM_SPEC_USER_ONLY;
 	spec.config = PM_HW_REF_CYCLES + 1;
 	(void)pm_event_name(&spec, name, sizeof(name));
 	assert_string_equal(name, "event 0:0xa:u");
@@ -289,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(names_that_are_known),
 		TEST(names_that_are_none),
+		TEST(rates_of_terms), TEST(an_event_of_two_pmus),
 		TEST(tracefs_that_cannot_be_read),
 		TEST(long_names),
 		TEST(the_size_of_the_spec),

@@ -404,12 +404,16 @@ static void senseless_wishes(void **state)
 	both.frequency = 1;
 	negative.tid = PM_CGROUP - 1;
 	sizeless.size = 0;
-	flagged.flags = PM_SPEC_PRECISE << 1;	/* of a later release */
+	flagged.flags = PM_SPEC_PRECISE_2 << 1;	/* of a later release */
 	wanting.want = PM_WANT_GROUP << 1;
 	pages.ring_pages = 3;
 	assert_int_equal(chosen(&both, &everything), -EINVAL);
 	assert_int_equal(chosen(&negative, &everything), -EINVAL);
 	assert_int_equal(chosen(&sizeless, &everything), -EINVAL);
+	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
+	flagged.flags = PM_SPEC_USER_ONLY | PM_SPEC_NO_USER;	/* nothing happens in no mode */
+	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
+	flagged.flags = PM_SPEC_NO_HOST | PM_SPEC_NO_GUEST;
 	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
 	assert_int_equal(chosen(&wanting, &everything), -EINVAL);
 	assert_int_equal(chosen(&faults, &pages), -EINVAL);
