@@ -2,6 +2,7 @@
 /* Options become the text of a configuration: what they mean is said in one place. */
 #define _GNU_SOURCE
 #include "command_line.h"
+#include "events.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -51,19 +52,32 @@ static bool fail(struct reader *reader, const char *format, ...)
 	return false;
 }
 
-static const char *format_of(const char *path)
+/* The row of `formats`; -1: none. */
+static int row_of(const char *path)
 {
 	size_t length = strlen(path);
 
-	if (strcmp(path, "-") == 0)
-		return "folded";
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		size_t suffix = strlen(formats[i].suffix);
 
 		if (length > suffix && strcmp(path + length - suffix, formats[i].suffix) == 0)
-			return formats[i].format;
+			return (int)i;
 	}
-	return NULL;
+	return -1;
+}
+
+static const char *suffix_of(const char *path)
+{
+	const int row = row_of(path);
+
+	return row < 0 ? "" : formats[row].suffix;
+}
+
+static const char *format_of(const char *path)
+{
+	const int row = row_of(path);
+
+	return strcmp(path, "-") == 0 ? "folded" : row < 0 ? NULL : formats[row].format;
 }
 
 /* A whole number, or one with a fraction times `scale`; -1: it is none, or not in 1..most. */
@@ -121,6 +135,28 @@ static bool output(struct reader *reader, const char *path)
 	return true;
 }
 
+/* -e a,{b,c}:S: each is watched for itself. */
+static bool events(struct reader *reader, const char *text)
+{
+	struct command_line *line = reader->line;
+
+	for (;;) {
+		const size_t length = events_first(text);
+
+		if (length == 0)
+			return fail(reader, "-e needs an event, or several with commas");
+		if (line->event_count == SOURCES)
+			return fail(reader, "more than %d events", SOURCES);
+		line->events[line->event_count] = strndup(text, length);
+		if (!line->events[line->event_count])
+			return fail(reader, "no memory");
+		line->event_count++;
+		if (text[length] == '\0')
+			return true;
+		text += length + 1;
+	}
+}
+
 static bool stacks(struct reader *reader, const char *text)
 {
 	static const char *const words[][2] = {
@@ -174,7 +210,7 @@ static bool take(struct reader *reader, int option, const char *text)
 	case 'o': return output(reader, text);
 	case 'g': return stacks(reader, text);
 	case 'D': return milliseconds(reader, text);
-	case 'e': line->event = text; return true;
+	case 'e': return events(reader, text);
 	case 'k': line->kernel = true; return true;
 	case 'B': line->debuginfod = true; return true;
 	case 'I': line->no_inline = true; return true;
@@ -200,6 +236,9 @@ static bool judge(struct reader *reader, char **rest, bool dashes, bool shaped)
 		line->config = rest[0];
 	else if (rest[0])
 		return fail(reader, "%s: a command to run stands behind --", rest[0]);
+	for (size_t i = 0; i < line->output_count && line->event_count > 1; i++)
+		if (strcmp(line->outputs[i], "-") == 0)
+			return fail(reader, "-o - is of one event: name files for several");
 	if (line->config || line->command || line->target_count > 0)
 		return line->command && line->target_count > 0 ?
 			fail(reader, "either a command is run, or processes are named") : true;
@@ -228,7 +267,9 @@ void command_line_free(struct command_line *line)
 {
 	for (size_t i = 0; i < line->target_count; i++)
 		free(line->made[i]);
-	line->target_count = 0;
+	for (size_t i = 0; i < line->event_count; i++)
+		free(line->events[i]);
+	line->target_count = line->event_count = 0;
 }
 
 /* ------------------------------------------------------------------------------------ as JSON */
@@ -250,13 +291,27 @@ static void count(yajl_gen gen, const char *key, long value)
 	(void)yajl_gen_integer(gen, value);
 }
 
-static void put_source(yajl_gen gen, const struct command_line *line, pid_t pid)
+/* The name of one of several sources, which files have in theirs, too. */
+static const char *source_name(const struct command_line *line, size_t index, char *buf, size_t size)
 {
-	char own[32];
+	char *at = buf;
+
+	if (line->event_count < 2)
+		return "stacks";
+	(void)snprintf(buf, size, "%zu-%.50s", index + 1, line->events[index]);
+	for (; *at != '\0'; at++)
+		if (strchr(" /\\*?[]{}:,='\"", *at))
+			*at = '_';
+	return buf;
+}
+
+static void put_source(yajl_gen gen, const struct command_line *line, size_t index, pid_t pid)
+{
+	char own[32], name[80];
 
 	(void)yajl_gen_map_open(gen);
-	pair(gen, "name", "stacks");
-	pair(gen, "event", line->event ? line->event : "cpu-clock");
+	pair(gen, "name", source_name(line, index, name, sizeof(name)));
+	pair(gen, "event", line->event_count ? line->events[index] : "cpu-clock");
 	if (line->period)
 		count(gen, "period", line->period);
 	else
@@ -278,12 +333,35 @@ static void put_source(yajl_gen gen, const struct command_line *line, pid_t pid)
 	(void)yajl_gen_map_close(gen);
 }
 
-static void put_output(yajl_gen gen, const char *format, const char *path)
+static void put_output(yajl_gen gen, const char *format, const char *path, const char *source)
 {
 	(void)yajl_gen_map_open(gen);
 	pair(gen, "format", format);
 	pair(gen, "path", strcmp(path, "-") == 0 ? "/dev/stdout" : path);
+	if (source)
+		pair(gen, "source", source);
 	(void)yajl_gen_map_close(gen);
+}
+
+/* Of several events each has files of its own: flame.svg becomes flame.1-cycles.svg. */
+static void put_outputs(yajl_gen gen, const struct command_line *line, size_t index)
+{
+	char name[80], path[4096];
+	const char *source = line->event_count < 2 ? NULL :
+		source_name(line, index, name, sizeof(name));
+
+	for (size_t i = 0; i < line->output_count; i++) {
+		const char *asked = line->outputs[i];
+		const size_t stem = strlen(asked) - strlen(suffix_of(asked));
+
+		(void)snprintf(path, sizeof(path), "%.*s.%s%s", (int)stem, asked,
+			       source ? source : "", suffix_of(asked));
+		put_output(gen, format_of(asked), source && strcmp(asked, "-") != 0 ? path : asked,
+			   source);
+	}
+	if (!line->quiet)
+		put_output(gen, "top", line->command || line->output_count ? "/dev/stderr" : "-",
+			   source);
 }
 
 char *command_line_json(const struct command_line *line, pid_t pid)
@@ -299,14 +377,13 @@ char *command_line_json(const struct command_line *line, pid_t pid)
 	(void)yajl_gen_map_open(gen);
 	text(gen, "sources");
 	(void)yajl_gen_array_open(gen);
-	put_source(gen, line, pid);
+	for (size_t i = 0; i == 0 || i < line->event_count; i++)
+		put_source(gen, line, i, pid);
 	(void)yajl_gen_array_close(gen);
 	text(gen, "outputs");
 	(void)yajl_gen_array_open(gen);
-	for (size_t i = 0; i < line->output_count; i++)
-		put_output(gen, format_of(line->outputs[i]), line->outputs[i]);
-	if (!line->quiet)
-		put_output(gen, "top", line->command || line->output_count ? "/dev/stderr" : "-");
+	for (size_t i = 0; i == 0 || i < line->event_count; i++)
+		put_outputs(gen, line, i);
 	(void)yajl_gen_array_close(gen);
 	if (line->duration_ms > 0)
 		count(gen, "duration_ms", line->duration_ms);

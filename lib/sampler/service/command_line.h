@@ -8,7 +8,7 @@
 
 #include "config.h"
 
-#define COMMAND_LINE_OUTPUTS (OUTPUTS - 1)	/* and the table of functions */
+#define COMMAND_LINE_OUTPUTS 7		/* of each event; and the table of functions */
 
 struct command_line {
 	const char *config;		/* a file; NULL: options tell all */
@@ -21,7 +21,9 @@ struct command_line {
 	char *made[TARGETS];		/* those of them that are to be freed */
 	const char *outputs[COMMAND_LINE_OUTPUTS];
 	size_t output_count;
-	const char *event, *stacks;
+	char *events[SOURCES];		/* each with what is counted with it; none: cpu-clock */
+	size_t event_count;
+	const char *stacks;
 	long frequency, period;		/* 0: not told */
 	bool kernel;
 };

@@ -2,6 +2,7 @@
 /* Reads the configuration: tables of keys; each has its bounds and its default in one row. */
 #define _GNU_SOURCE
 #include "config.h"
+#include "events.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -242,10 +243,62 @@ static int64_t pages_for(const struct source_config *source)
 	return pages;
 }
 
+/* The others of a group are followers, by the names that texts have for them. */
+static int take_members(struct source_config *source, const struct events *events)
+{
+	if (events->leaders != 1 || events->count == 1)
+		return 0;
+	if (source->follower_count > 0 || events->count - 1 > FOLLOWERS)
+		return -EINVAL;
+	for (size_t i = 1; i < events->count; i++) {
+		char name[64];
+
+		(void)pm_event_name(&events->specs[i], name, sizeof(name));
+		source->followers[i - 1] = strdup(events->listed[i].name[0] ?
+						  events->listed[i].name : name);
+		if (!source->followers[i - 1])
+			return -ENOMEM;
+		source->member_count = ++source->follower_count;
+	}
+	return 0;
+}
+
+/* What terms of the event say goes before the keys. What is wrong with it, its opening tells. */
+static int take_terms(struct source_config *source)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct events events = { .count = 0 };
+	const int err = events_read(source->event, &diag, &events);
+	const struct pm_event_listed *listed = &events.listed[0];
+	const struct pm_event_spec *spec = &events.specs[0];
+
+	source->label = strdup(err == 0 && listed->name[0] ? listed->name : source->event);
+	if (!source->label)
+		return -ENOMEM;
+	if (err < 0 || source->poll_ms)
+		return 0;
+	if (spec->period || spec->frequency) {
+		source->period = (int64_t)spec->period;
+		source->frequency = (int64_t)spec->frequency;
+	}
+	if (listed->stacks)
+		source->stacks = listed->stacks == PM_LISTED_DWARF ? STACKS_DWARF :
+			listed->stacks == PM_LISTED_FRAMES ? STACKS_FRAMES : STACKS_NONE;
+	if (listed->stack_bytes)
+		source->stack_bytes = listed->stack_bytes < 256 ? 256 : listed->stack_bytes;
+	return take_members(source, &events);
+}
+
 static int check_source(struct reader *reader, struct source_config *source)
 {
+	int err = source->event ? take_terms(source) : 0;
 	int ways = (source->period != 0) + (source->frequency != 0) + (source->poll_ms != 0);
 
+	if (err == -EINVAL)
+		return fail(reader, "event \"%s\": a group has up to %d that are counted with its "
+			    "first, and no \"followers\" besides", source->event, FOLLOWERS);
+	if (err < 0)
+		return err;
 	if (!source->name || !source->event)
 		return fail(reader, "a source needs \"name\" and \"event\"");
 	if (ways != 1)
@@ -384,6 +437,7 @@ void config_free(struct config *config)
 
 		free(source->name);
 		free(source->event);
+		free(source->label);
 		free(source->cpus);
 		for (size_t j = 0; j < FOLLOWERS; j++)
 			free(source->followers[j]);

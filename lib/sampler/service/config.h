@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define SOURCES 8
-#define OUTPUTS 8
+#define OUTPUTS 64
 #define TARGETS 64
 #define FOLLOWERS 8
 
@@ -17,8 +17,10 @@ enum format { FORMAT_FOLDED, FORMAT_PPROF, FORMAT_PERFETTO, FORMAT_SVG, FORMAT_T
 
 struct source_config {
 	char *name, *event, *cpus;
+	char *label;		/* what texts call the event: its term "name", or all of it */
 	char *followers[FOLLOWERS], *targets[TARGETS];
 	size_t follower_count, target_count;
+	size_t member_count;	/* the first followers: names of those of the event that is a group */
 	int64_t period, frequency, poll_ms;	/* exactly one is not 0 */
 	int64_t shard, shards, first;
 	int64_t ring_pages, stack_bytes;

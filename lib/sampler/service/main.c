@@ -31,7 +31,7 @@ static const char usage[] =
 "  -n, --name PATTERN   processes of that name; * matches any part\n"
 "  -u, --uid UID        processes of that user\n"
 "      --cgroup PATH    processes of that cgroup\n"
-"  -e, --event EVENT    an event by its name in perf; cpu-clock\n"
+"  -e, --event EVENTS   events as perf -e has them, each with outputs of its own; cpu-clock\n"
 "  -F, --frequency N    samples a second; 99\n"
 "  -c, --period N       or a sample each N events\n"
 "  -g, --stacks HOW     dwarf, fp (frame pointers) or none; dwarf\n"

@@ -2,6 +2,7 @@
 /* Folded stacks, pprof, Perfetto, flame graphs and tables of functions from the same stacks. */
 #define _GNU_SOURCE
 #include "output.h"
+#include "events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,16 +22,11 @@
 #define PICTURE_BYTES ((uint64_t)64 << 20)	/* of different stacks in memory */
 #define NAMES_BYTES (1u << 20)	/* of one stack; later frames have no names then */
 
-static bool is_clock(const char *event)
-{
-	return strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0;
-}
-
 static int open_pprof(struct output *output, const struct source_config *source)
 {
 	struct pm_pprof_opts opts = {
-		.size = sizeof(opts), .type = source->event,
-		.unit = is_clock(source->event) ? "nanoseconds" : "count",
+		.size = sizeof(opts), .type = source->label,
+		.unit = events_are_clock(source->event) ? "nanoseconds" : "count",
 		.period = (uint64_t)source->period,
 	};
 
@@ -41,7 +37,7 @@ static int open_pprof(struct output *output, const struct source_config *source)
 static int open_perfetto(struct output *output, const struct source_config *source)
 {
 	struct pm_perfetto_opts opts = {
-		.size = sizeof(opts), .fd = output->fd, .event = source->event,
+		.size = sizeof(opts), .fd = output->fd, .event = source->label,
 		.period = (uint64_t)source->period, .frequency = (uint64_t)source->frequency,
 		.poll_ms = (uint32_t)source->poll_ms, .shard = (uint32_t)source->shard,
 		.shards = (uint32_t)source->shards,
@@ -274,9 +270,10 @@ static int tell_perfetto(struct outputs *outputs, struct pm_perfetto *perfetto,
 static int draw(const struct outputs *outputs, const struct output *output, uint64_t duration,
 		int fd)
 {
-	const char *event = outputs->config->sources[output->config->source_at].event;
+	const struct source_config *source =
+		&outputs->config->sources[output->config->source_at];
 	const struct picture picture = {
-		.event = event, .nanoseconds = is_clock(event), .duration = duration,
+		.event = source->label, .nanoseconds = events_are_clock(source->event), .duration = duration,
 		.samples = output->written,
 	};
 	struct lines lines;

@@ -87,6 +87,7 @@ struct source {
 	size_t index;
 	enum source_state state;
 	struct pm_sampler *sampler;
+	size_t leaders;			/* events that samples are taken by */
 	struct polling *polling;
 	struct procs procs;
 	struct pm_sampler_stats stats;	/* of a sampler that is closed */
@@ -127,7 +128,7 @@ struct service {
 	bool guardrail, failed;
 	int stop;			/* signals so far */
 	int broker;			/* a socket; 0: none, or it cannot be reached */
-	char error[512];
+	char error[800];
 };
 
 /* --------------------------------------------------------------------------- processes: proc.c */

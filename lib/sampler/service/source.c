@@ -2,6 +2,7 @@
 /* A data source: from its start to its stop, in order or at once. */
 #define _GNU_SOURCE
 #include "service.h"
+#include "events.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -99,7 +100,7 @@ static void on_sample(void *context, const struct pm_sampled *sampled)
 	struct proc *proc = proc_find(source, sampled->process->serial);
 	struct note *note;
 
-	if (sampled->event != 0)
+	if (sampled->event >= source->leaders)
 		return;		/* followers are counted with the leader's samples */
 	source->counts.samples++;
 	if (proc && !proc->told)
@@ -200,29 +201,40 @@ static struct pm_sampler_opts options(const struct source *source)
 static int said(struct source *source, const struct pm_diag *diag, const char *what, int err)
 {
 	(void)snprintf(source->service->error, sizeof(source->service->error),
-		       "source \"%s\": %s: %s", source->config->name, what,
+		       "source \"%s\": %.100s: %s", source->config->name, what,
 		       diag->text[0] ? diag->text : pm_errno_name(err));
 	return err;
 }
 
-static int parse_events(struct source *source, struct pm_event_spec *specs,
-			struct pm_sampler_event *events, struct pm_diag *diag)
+/* The event's own followers, then those that are listed. */
+static int parse_events(struct source *source, struct events *ret, struct pm_diag *diag)
 {
 	const struct source_config *config = source->config;
+	int err = events_read(config->event, diag, ret);
 
-	for (size_t i = 0; i <= config->follower_count; i++) {
-		const char *name = i == 0 ? config->event : config->followers[i - 1];
-		int err;
+	if (err < 0)
+		return said(source, diag, config->event, err);
+	if (ret->leaders > 1 && config->follower_count > 0)
+		return said(source, diag, "several events have no followers", -EINVAL);
+	if (ret->count + config->follower_count - config->member_count > EVENTS)
+		return said(source, diag, "too many events", -E2BIG);
+	for (size_t i = config->member_count; i < config->follower_count; i++) {
+		struct pm_event_spec *spec = &ret->specs[ret->count];
 
-		specs[i] = (struct pm_event_spec){ .size = sizeof(specs[i]) };
-		err = pm_event_parse(name, diag, &specs[i]);
+		*spec = (struct pm_event_spec){ .size = sizeof(*spec) };
+		ret->listed[ret->count++].leader = 1;
+		err = pm_event_parse(config->followers[i], diag, spec);
 		if (err < 0)
-			return said(source, diag, name, err);
-		events[i] = (struct pm_sampler_event){ .size = sizeof(events[i]),
-						       .spec = &specs[i], .leader = i > 0 };
+			return said(source, diag, config->followers[i], err);
+		spec->period = spec->frequency = 0;
 	}
-	specs[0].period = (uint64_t)config->period;
-	specs[0].frequency = (uint64_t)config->frequency;
+	for (size_t i = 0; i < ret->leaders; i++) {
+		if (ret->specs[i].period || ret->specs[i].frequency)
+			continue;
+		ret->specs[i].period = (uint64_t)config->period;
+		ret->specs[i].frequency = (uint64_t)config->frequency;
+	}
+	source->leaders = ret->leaders;
 	return 0;
 }
 
@@ -247,17 +259,24 @@ static int open_sampler(struct source *source)
 		.process = on_process, .lost = on_lost,
 	};
 	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_event_spec specs[FOLLOWERS + 1];
-	struct pm_sampler_event events[FOLLOWERS + 1];
+	struct pm_sampler_event events[EVENTS];
 	struct pm_target targets[TARGETS];
 	struct pm_sampler_opts opts = options(source);
-	int err = parse_events(source, specs, events, &diag);
+	struct events read;
+	int err = parse_events(source, &read, &diag);
 
 	if (err == 0)
 		err = parse_targets(source, targets, &diag);
 	if (err < 0)
 		return err;
-	err = pm_sampler_open(events, config->follower_count + 1, targets, config->target_count,
+	if (read.count > read.leaders)
+		opts.want |= PM_WANT_GROUP;
+	for (size_t i = 0; i < read.count; i++)
+		events[i] = (struct pm_sampler_event){
+			.size = sizeof(events[i]), .spec = &read.specs[i],
+			.leader = read.listed[i].leader,
+		};
+	err = pm_sampler_open(events, read.count, targets, config->target_count,
 			      &opts, NULL, &listener, source, &diag, &source->sampler);
 	if (err < 0)
 		return said(source, &diag, config->event, err);

@@ -50,7 +50,7 @@ static void tell_briefly(const struct service *service, const struct source *sou
 	if (source->state == SOURCE_FAILED)
 		return;		/* the reason has been told */
 	fprintf(stderr, "perfmodes-sampler: %" PRIu64 " samples of %s in %.1f s", counts->samples,
-		source->config->event, (double)(pm_now() - service->begin) / 1e9);
+		source->config->label, (double)(pm_now() - service->begin) / 1e9);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].count > 0)
 			fprintf(stderr, "; %" PRIu64 " %s", parts[i].count, parts[i].what);
@@ -138,7 +138,7 @@ int service_shortfall(const struct service *service)
 		if (samples == 0 && lost == 0)
 			fprintf(stderr, "perfmodes-sampler: no sample: no process that was "
 				"watched caused enough of %s; were they there, and did they "
-				"work?\n", source->config->event);
+				"work?\n", source->config->label);
 		else if (lost * LOST_PART > samples + lost)
 			fprintf(stderr, "perfmodes-sampler: %.0f %% of the records were lost: "
 				"fewer samples (-F) or no copies of stacks (-g fp) would be kept\n",

@@ -243,6 +243,37 @@ def test_a_command_is_not_run_where_nothing_watches_it(tmp_path: Path) -> None:
     assert not trace.exists()
 
 
+@pytest.mark.perf
+def test_each_event_has_outputs_of_its_own(tmp_path: Path) -> None:
+    done = sampler("-q", "-F", 499, "-e", "cpu-clock:u,page-faults/period=1,name=faults/", "-e", "task-clock/call-graph=no/",
+                   "-o", tmp_path / "a.folded", "--", WORKLOAD, "spin", 500)
+    assert done.returncode == 0 and re.search(r"samples of faults in", done.stderr), done
+    names = ("a.1-cpu-clock_u.folded", "a.2-page-faults_period_1_name_faults_.folded", "a.3-task-clock_call-graph_no_.folded")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    clock, faults, bare = (folded(tmp_path / name) for name in names)
+    assert any(KNOWN in stack for stack in clock) and min(clock.values()) > 1000, clock
+    # Of the faults each is one; a stack in which there is none is the process alone.
+    assert 10 < sum(faults.values()) < 10000 and any("_dl_start" in stack for stack in faults), faults
+    assert not any(";known" in stack for stack in bare) and sum(bare.values()) > 0, bare
+
+
+@pytest.mark.perf
+def test_a_group_is_one_source(tmp_path: Path) -> None:
+    done = sampler("-q", "-F", 499, "-e", "{cpu-clock,page-faults}:S", "-o", tmp_path / "a.pftrace", "-o", tmp_path / "a.folded",
+                   "--", WORKLOAD, "spin", 300)
+    assert done.returncode == 0 and any(KNOWN in stack for stack in folded(tmp_path / "a.folded")), done
+    assert b"page-faults" in (tmp_path / "a.pftrace").read_bytes()
+
+
+@pytest.mark.parametrize("events, says", [
+    ("{cpu-clock,page-faults}", "write {a,b}:S, or a,b"), ("{cpu-clock,page-faults}:W", "no W"), ("cpu-clock:b", "programs of BPF"),
+    ("cpu-clock,,cs", "-e needs an event"), ("cpu-clock/percore/", "not supported here"), ("duration_time", "measured by perf(1)"),
+    ("cs,cs,cs,cs,cs,cs,cs,cs,cs", "more than 8 events"), ("{cs,faults/period=2/}:S", "only the first of a group has a rate")])
+def test_events_that_are_not_supported_are_told(events: str, says: str) -> None:
+    done = sampler("-q", "-e", events, "--", "true")
+    assert done.returncode in (1, 2) and says in done.stderr, done
+
+
 def test_options_are_a_configuration(tmp_path: Path) -> None:
     """What --print says is what a service may be given."""
     made = sampler("--print", "-p", "1,22", "-n", 'a"b*', "-F", 49, "-g", "fp", "-k", "-d", 1.5, "-o", "x.svg",
