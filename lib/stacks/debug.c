@@ -38,31 +38,16 @@ static int open_by_build_id(const char *folder, size_t length, const struct file
 /* .gnu_debuglink: a file name, padding to 4, and a checksum of that file. */
 static bool debug_link(const struct file *file, char *name, size_t size, uint32_t *checksum)
 {
-	Elf_Scn *section = NULL;
-	size_t strings;
+	Elf_Scn *section = file_section(file, ".gnu_debuglink", LINK_MAX_BYTES);
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
 
-	if (elf_getshdrstrndx(file->elf, &strings) != 0)
+	if (data == NULL || data->d_buf == NULL || data->d_size < 8 ||
+	    memchr(data->d_buf, '\0', data->d_size - 4) == NULL ||
+	    strlen(data->d_buf) >= size || strchr(data->d_buf, '/') != NULL)
 		return false;
-	while ((section = elf_nextscn(file->elf, section)) != NULL) {
-		GElf_Shdr head;
-		Elf_Data *data;
-		const char *title;
-
-		if (gelf_getshdr(section, &head) == NULL || head.sh_size > LINK_MAX_BYTES)
-			continue;
-		title = elf_strptr(file->elf, strings, head.sh_name);
-		if (title == NULL || strcmp(title, ".gnu_debuglink") != 0)
-			continue;
-		data = elf_rawdata(section, NULL);
-		if (data == NULL || data->d_buf == NULL || data->d_size < 8 ||
-		    memchr(data->d_buf, '\0', data->d_size - 4) == NULL ||
-		    strlen(data->d_buf) >= size || strchr(data->d_buf, '/') != NULL)
-			return false;
-		strcpy(name, data->d_buf);
-		memcpy(checksum, (const char *)data->d_buf + data->d_size - 4, 4);
-		return true;
-	}
-	return false;
+	strcpy(name, data->d_buf);
+	memcpy(checksum, (const char *)data->d_buf + data->d_size - 4, 4);
+	return true;
 }
 
 static bool has_checksum(int fd, uint32_t wanted)

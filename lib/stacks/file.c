@@ -219,6 +219,26 @@ int file_place(const struct file *file, uint64_t start, uint64_t offset, uint64_
 	return -ENOENT;
 }
 
+Elf_Scn *file_section(const struct file *file, const char *name, size_t most)
+{
+	Elf_Scn *section = NULL;
+	size_t strings;
+
+	if (elf_getshdrstrndx(file->elf, &strings) != 0)
+		return NULL;
+	while ((section = elf_nextscn(file->elf, section)) != NULL) {
+		GElf_Shdr head;
+		const char *title;
+
+		if (gelf_getshdr(section, &head) == NULL || head.sh_size > most)
+			continue;
+		title = elf_strptr(file->elf, strings, head.sh_name);
+		if (title != NULL && strcmp(title, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
 int file_open_path(const char *path)
 {
 	struct stat status;

@@ -54,6 +54,9 @@ Elf *file_share(const struct file *file);
 int file_place(const struct file *file, uint64_t start, uint64_t offset, uint64_t *bias,
 	       uint64_t *low, uint64_t *high);
 
+/* The section of that name, of up to `most` bytes; NULL: there is none. */
+Elf_Scn *file_section(const struct file *file, const char *name, size_t most);
+
 /* Opens a path for reading, whatever it is: it never waits, and it is a regular file. -errno. */
 int file_open_path(const char *path);
 

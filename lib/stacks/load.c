@@ -90,21 +90,35 @@ static bool is_the_same(const struct file *a, const struct file *b)
 }
 
 /* What is there may be of another build, or stripped like the file: then the next is tried. */
-static void take_debug_file(struct pm_symbols *symbols, struct cached *cached)
+static bool take_debug_file(struct pm_symbols *symbols, struct cached *cached)
 {
 	for (unsigned int place = 0;; place++) {
 		const int fd = debug_file_open(symbols, cached, place);
 
 		if (fd == -ERANGE)
-			return;
+			return false;
 		if (fd < 0 || file_open(fd, &cached->debug) < 0)
 			continue;
 		if (is_the_same(&cached->file, &cached->debug) &&
 		    take_tables(cached, &cached->debug, SHT_SYMTAB))
-			return;
+			return true;
 		file_close(&cached->debug);
 		cached->debug.elf = NULL;
 	}
+}
+
+/* It came with the file, so it is of the same build. */
+static void take_packed(struct cached *cached)
+{
+	if (minidebug_open(&cached->file, &cached->debug) < 0)
+		return;
+	if (cached->debug.machine == cached->file.machine &&
+	    take_tables(cached, &cached->debug, SHT_SYMTAB)) {
+		cached->strings += cached->debug.size;
+		return;
+	}
+	file_close(&cached->debug);
+	cached->debug.elf = NULL;
 }
 
 void symbols_load(struct pm_symbols *symbols, struct cached *cached)
@@ -114,7 +128,7 @@ void symbols_load(struct pm_symbols *symbols, struct cached *cached)
 	cached->looked = true;
 	if (take_tables(cached, &cached->file, SHT_SYMTAB))
 		return;
-	if (cached->file.image == NULL)
-		take_debug_file(symbols, cached);
+	if (cached->file.image == NULL && !take_debug_file(symbols, cached))
+		take_packed(cached);
 	take_tables(cached, &cached->file, SHT_DYNSYM);
 }

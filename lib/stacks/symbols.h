@@ -47,4 +47,7 @@ void kernel_free(struct kernel *kernel);
 int debug_file_open(const struct pm_symbols *symbols, const struct cached *cached,
 		    unsigned int place);
 
+/* The ELF file that is packed into this one, in memory. -ENOENT: none; -ENOSYS: no liblzma. */
+int minidebug_open(const struct file *file, struct file *ret);
+
 #endif

@@ -95,6 +95,53 @@ def test_a_file_of_another_build_is_passed_over(tmp_path: Path) -> None:
         assert names(pid, STOPPED_DEBUG_ROOT=f"{tmp_path}/first:{tmp_path}/second") == FOUND
 
 
+def pack(folder: Path, program: Path, debug: Path) -> Path:
+    """MiniDebugInfo, as rpm's find-debuginfo makes it: functions that the dynamic symbols leave out, packed by xz."""
+    def symbols(file: Path, *flags: str) -> set[str]:
+        rows = [line.split() for line in run("nm", *flags, "--format=posix", "--defined-only", file).stdout.splitlines()]
+        return {row[0] for row in rows if row[1] in "TtD"}
+
+    keep, mini = folder / "keep", folder / "mini"
+    keep.write_text("\n".join(sorted(symbols(debug) - symbols(program, "-D"))), encoding="utf-8")
+    for command in (["objcopy", "-S", "--remove-section", ".gdb_index", "--remove-section", ".comment",
+                     f"--keep-symbols={keep}", debug, mini], ["xz", mini]):
+        assert run(*command).returncode == 0
+    return mini.with_suffix(".xz")
+
+
+def add_packed(program: Path, packed: Path) -> None:
+    assert run("objcopy", "--add-section", f".gnu_debugdata={packed}", program).returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("xz"), reason="no xz")
+def test_packed_into_the_program(tmp_path: Path) -> None:
+    program, debug, _ = make(tmp_path)
+    packed = pack(tmp_path, program, debug)
+    with running(program) as pid:
+        assert names(pid, STOPPED_DEBUG_ROOT=f"{tmp_path}/none") == NOTHING
+    add_packed(program, packed)
+    debug.unlink()
+    with running(program) as pid:
+        assert names(pid, STOPPED_DEBUG_ROOT=f"{tmp_path}/none") == FOUND
+
+
+@pytest.mark.skipif(not shutil.which("xz"), reason="no xz")
+@pytest.mark.parametrize("spoil", ["cut", "bits", "no xz", "huge"])
+def test_what_is_packed_and_spoilt_names_nothing(tmp_path: Path, spoil: str) -> None:
+    program, debug, _ = make(tmp_path)
+    packed = pack(tmp_path, program, debug)
+    whole = bytearray(packed.read_bytes())
+    if spoil == "huge":         # 1 GiB of zeros in 150 kB
+        done = subprocess.run("head -c 1073741824 /dev/zero | xz -1", shell=True, capture_output=True, check=True, timeout=240)
+        whole = bytearray(done.stdout)
+    elif spoil == "bits":
+        whole[len(whole) // 2] ^= 0xff
+    packed.write_bytes({"cut": whole[:len(whole) // 2], "no xz": b"x" * len(whole)}.get(spoil, whole))
+    add_packed(program, packed)
+    with running(program) as pid:
+        assert names(pid, STOPPED_DEBUG_ROOT=f"{tmp_path}/none") == NOTHING
+
+
 @pytest.mark.parametrize("folder", ["", ".debug", "root"])
 def test_by_link(tmp_path: Path, folder: str) -> None:
     """Without a build-id, by name and checksum; a file with another checksum is not taken."""
