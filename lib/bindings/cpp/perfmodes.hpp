@@ -4,9 +4,9 @@
  * Header only. The structures, constants and their meaning are those of perfmodes.h.
  *
  * An object closes what it owns when it is destroyed, cannot be copied, and can be moved; a call of
- * the old one then throws EINVAL. A session must not be destroyed by its own callback. A call that
- * fails throws perfmodes::error, whose what() is the library's diagnosis; its code() has the
- * errno. Callbacks of a session may throw: the call that delivered the record throws it on.
+ * the old one then throws EINVAL. A callback may destroy its own session. A call that fails throws
+ * perfmodes::error, whose what() is the library's diagnosis; its code() has the errno. Callbacks of
+ * a session may throw: the call that delivered the record throws it on.
  */
 #ifndef PERFMODES_HPP
 #define PERFMODES_HPP
@@ -173,86 +173,111 @@ struct listener {
 	std::function<void(uint64_t count)> lost;
 };
 
-/* Events of a plan, which has to outlive it and belongs to one session at a time. */
+/*
+ * Events of a plan, which has to outlive it and belongs to one session at a time. A callback may
+ * destroy, move or replace the session: that is done when the call that delivers has returned,
+ * which delivers no more. Nothing of it may be used then but what was moved.
+ */
 class session {
 public:
 	/* Named events of every thread of this process, attached at once: pm_session_open. */
 	explicit session(const std::string &events, listener heard = listener(),
 			 const pm_session_opts &opts = allow())
-		: events_(32), inner_(new inner{ std::move(heard), nullptr })
+		: events_(32), inner_(std::make_shared<inner>(std::move(heard)))
 	{
 		const pm_listener calls = inner_->calls();
 		pm_diag diag = sized<pm_diag>();
 		pm_session *made = nullptr;
 		int err = pm_session_open(events.c_str(), &opts, &calls, inner_.get(), &diag, &made);
 
-		own_.reset(made);
-		done(err, "pm_session_open", &diag);
+		inner_->own.reset(made);
+		inner_->done(err, "pm_session_open", &diag);
 	}
 	explicit session(plan &of, listener heard = listener())
-		: events_(of.events()), inner_(new inner{ std::move(heard), nullptr })
+		: events_(of.events()), inner_(std::make_shared<inner>(std::move(heard)))
 	{
 		const pm_listener calls = inner_->calls();
 
-		own_.reset(pm_session_create(owned(of.get()), &calls, inner_.get()));
-		if (!own_)
+		inner_->own.reset(pm_session_create(owned(of.get()), &calls, inner_.get()));
+		if (!inner_->own)
 			throw std::bad_alloc();
 	}
+	session(session &&) = default;
+	session &operator=(session &&other)
+	{
+		if (this != &other) {
+			close();
+			events_ = other.events_;
+			inner_ = std::move(other.inner_);
+		}
+		return *this;
+	}
+	~session() { close(); }
+
 	pm_strategy attach()
 	{
 		pm_diag diag = sized<pm_diag>();
+		const std::shared_ptr<inner> kept = held();
 
 		return static_cast<pm_strategy>(
-			done(pm_session_attach(owned(own_.get()), &diag), "attach", &diag));
+			kept->done(pm_session_attach(kept->own.get(), &diag), "attach", &diag));
 	}
-	void detach() { done(pm_session_detach(owned(own_.get())), "pm_session_detach"); }
-	int poll(int timeout_ms) { return done(pm_session_poll(owned(own_.get()), timeout_ms), "poll"); }
-	void run() { done(pm_session_run(owned(own_.get())), "pm_session_run"); }
+	void detach() { call("pm_session_detach", pm_session_detach); }
+	int poll(int timeout_ms) { return call("pm_session_poll", pm_session_poll, timeout_ms); }
+	void run() { call("pm_session_run", pm_session_run); }
 	/* For event loops: readable when poll has something to do. */
-	int fd() { return done(pm_session_fd(owned(own_.get())), "pm_session_fd"); }
+	int fd() { return call("pm_session_fd", pm_session_fd); }
 	/* From any thread or callback. */
 	void interrupt() noexcept
 	{
-		if (own_)
-			pm_session_interrupt(own_.get());
+		if (inner_)
+			pm_session_interrupt(inner_->own.get());
 	}
 	std::vector<pm_value> read()
 	{
 		std::vector<pm_value> values(events_, sized<pm_value>());
 
 		values.resize(static_cast<size_t>(
-			done(pm_session_read(owned(own_.get()), values.data(), events_), "read")));
+			call("pm_session_read", pm_session_read, values.data(), values.size())));
 		return values;
 	}
 	std::vector<pm_part> read_parts()
 	{
-		size_t room = static_cast<size_t>(
-			done(pm_session_read_parts(owned(own_.get()), nullptr, 0), "read_parts"));
+		const std::shared_ptr<inner> kept = held();
+		size_t room = static_cast<size_t>(kept->done(
+			pm_session_read_parts(kept->own.get(), nullptr, 0), "read_parts"));
 		std::vector<pm_part> parts(room, sized<pm_part>());
 
 		if (room > 0)
-			done(pm_session_read_parts(owned(own_.get()), parts.data(), room), "read_parts");
+			kept->done(pm_session_read_parts(kept->own.get(), parts.data(), room),
+				   "read_parts");
 		return parts;
 	}
 	pm_stats stats() const
 	{
 		pm_stats stats = sized<pm_stats>();
 
-		check(pm_session_stats(owned(own_.get()), &stats), "pm_session_stats");
+		check(pm_session_stats(held()->own.get(), &stats), "pm_session_stats");
 		return stats;
 	}
 	/* What the strategy is, and why. */
 	std::string explain() const
 	{
-		return explained(pm_session_plan(owned(own_.get())));
+		return explained(pm_session_plan(held()->own.get()));
 	}
-	pm_session *get() const noexcept { return own_.get(); }
+	pm_session *get() const noexcept { return inner_ ? inner_->own.get() : nullptr; }
 
 private:
-	/* It stays where it is when the session is moved. */
+	struct closer { void operator()(pm_session *s) const { pm_session_destroy(s); } };
+
+	/* It stays where it is when the session is moved, and as long as a call delivers. */
 	struct inner {
+		explicit inner(listener &&heard) : heard(std::move(heard)), closed(false) {}
+
 		listener heard;
 		std::exception_ptr failure;
+		bool closed;		/* nobody hears any more */
+		std::unique_ptr<pm_session, closer> own;	/* goes first: it may deliver */
 
 		/* Whether samples are heard decides whether pm_session_open takes any. */
 		pm_listener calls() const
@@ -266,7 +291,7 @@ private:
 		}
 		template <typename Call> void keep(Call call)
 		{
-			if (failure)
+			if (failure || closed)
 				return;
 			try {
 				call();
@@ -274,8 +299,19 @@ private:
 				failure = std::current_exception();
 			}
 		}
+		int done(int result, const char *call, const pm_diag *diag = nullptr)
+		{
+			if (failure) {
+				std::exception_ptr thrown;
+
+				std::swap(thrown, failure);
+				std::rethrow_exception(thrown);
+			}
+			if (closed && result < 0)
+				return 0;	/* by its own callback */
+			return diag != nullptr ? check(result, call, *diag) : check(result, call);
+		}
 	};
-	struct closer { void operator()(pm_session *s) const { pm_session_destroy(s); } };
 
 	static void on_sample(void *context, const pm_observed *sample)
 	{
@@ -298,20 +334,31 @@ private:
 		if (self->heard.lost)
 			self->keep([&] { self->heard.lost(count); });
 	}
-	int done(int result, const char *call, const pm_diag *diag = nullptr)
+	/* For the time of a call, after which this object may be gone. */
+	std::shared_ptr<inner> held() const
 	{
-		if (inner_->failure) {
-			std::exception_ptr failure;
+		owned(inner_.get());
+		return inner_;
+	}
+	template <typename Function, typename... Arguments>
+	int call(const char *name, Function function, Arguments... arguments)
+	{
+		const std::shared_ptr<inner> kept = held();
 
-			std::swap(failure, inner_->failure);
-			std::rethrow_exception(failure);
-		}
-		return diag != nullptr ? check(result, call, *diag) : check(result, call);
+		return kept->done(function(kept->own.get(), arguments...), name);
+	}
+	void close() noexcept
+	{
+		if (!inner_)
+			return;
+		inner_->closed = true;
+		if (inner_.use_count() > 1)
+			pm_session_interrupt(inner_->own.get());
+		inner_.reset();
 	}
 
 	size_t events_;		/* at most */
-	std::unique_ptr<inner> inner_;
-	std::unique_ptr<pm_session, closer> own_;	/* goes first: it may still deliver */
+	std::shared_ptr<inner> inner_;
 };
 
 /* Events counted together on one thread, the calling one if the specs say 0. */

@@ -135,6 +135,42 @@ static void thrown()
 	assert(caught);
 }
 
+/* The callback destroys its own session, replaces it, moves it: nothing is heard after that. */
+static void closed_by_its_callback(int how)
+{
+	pm_event_spec faults = perfmodes::event("page-faults:u");
+	perfmodes::listener heard;
+	std::unique_ptr<perfmodes::session> own, moved;
+	unsigned int seen = 0;
+	bool armed = false;
+
+	faults.period = 1;
+	perfmodes::plan plan({ faults }), other({ perfmodes::event("task-clock:u") });
+	heard.sample = [&, how](const pm_observed &) {
+		if (!armed)
+			return;
+		seen++;
+		if (how == 0)
+			own.reset();
+		else if (how == 1)
+			*own = perfmodes::session(other);
+		else if (seen == 1)
+			moved.reset(new perfmodes::session(std::move(*own)));
+	};
+	own.reset(new perfmodes::session(plan, heard));
+	own->attach();
+	own->poll(0);
+	armed = true;
+	touch(100);
+	own->poll(0);
+	assert(how == 2 ? seen >= 100 : seen == 1);
+	if (how == 1)
+		own->attach();
+	if (how == 2)
+		moved->detach();
+	assert(how == 0 ? !own : own != nullptr);
+}
+
 int main()
 {
 	perfmodes::profile profile;
@@ -147,6 +183,8 @@ int main()
 	named();
 	sampled();
 	thrown();
+	for (int how = 0; how < 3; how++)
+		closed_by_its_callback(how);
 	std::cout << "done\n";
 	return 0;
 }
