@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../perfmodes.h"
 #include "../../pm_sys.h"
@@ -251,37 +252,85 @@ static int parse_targets(struct source *source, struct pm_target *targets, struc
 	return 0;
 }
 
-static int open_sampler(struct source *source)
+/* What it takes to open a sampler once more, for fewer. */
+struct asked {
+	struct events events;
+	struct pm_sampler_event list[EVENTS];
+	struct pm_target targets[TARGETS];
+	struct pm_sampler_opts opts;
+};
+
+static int open_asked(struct source *source, struct asked *asked, struct pm_diag *diag)
 {
-	const struct source_config *config = source->config;
 	const struct pm_sampler_listener listener = {
 		.size = sizeof(listener), .sample = on_sample, .side = on_side,
 		.process = on_process, .lost = on_lost,
 	};
+
+	return pm_sampler_open(asked->list, asked->events.count, asked->targets,
+			       source->config->target_count, &asked->opts, NULL, &listener, source,
+			       diag, &source->sampler);
+}
+
+/* Instead of all processes those of this user. False: nothing of that kind was asked for. */
+static bool narrow(const struct source *source, struct asked *asked)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < source->config->target_count; i++) {
+		struct pm_target *target = &asked->targets[i];
+
+		if (target->by != PM_BY_ANY || target->exclude)
+			continue;
+		target->by = PM_BY_UID;
+		target->number = getuid();
+		any = true;
+	}
+	return any;
+}
+
+/* Who may not watch everybody is told why, and watches what is its own. */
+static int open_own(struct source *source, struct asked *asked, struct pm_diag *diag)
+{
+	struct pm_diag first = *diag;
+	int err = narrow(source, asked) ? open_asked(source, asked, diag) : -EACCES;
+
+	if (err < 0) {
+		*diag = first;
+		return -EACCES;
+	}
+	report_event(&source->service->report, "narrowed", "source", source->config->name, "why",
+		     first.text, "#uid", (int64_t)getuid(), NULL);
+	if (source->service->brief)
+		fprintf(stderr, "perfmodes-sampler: only processes of uid %u are watched: %s\n",
+			(unsigned int)getuid(), first.text);
+	return 0;
+}
+
+static int open_sampler(struct source *source)
+{
 	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_sampler_event events[EVENTS];
-	struct pm_target targets[TARGETS];
-	struct pm_sampler_opts opts = options(source);
-	struct events read;
-	int err = parse_events(source, &read, &diag);
+	struct asked asked = { .opts = options(source) };
+	int err = parse_events(source, &asked.events, &diag);
 
 	if (err == 0)
-		err = parse_targets(source, targets, &diag);
+		err = parse_targets(source, asked.targets, &diag);
 	if (err < 0)
 		return err;
-	if (read.count > read.leaders)
-		opts.want |= PM_WANT_GROUP;
-	for (size_t i = 0; i < read.count; i++)
-		events[i] = (struct pm_sampler_event){
-			.size = sizeof(events[i]), .spec = &read.specs[i],
-			.leader = read.listed[i].leader,
+	if (asked.events.count > asked.events.leaders)
+		asked.opts.want |= PM_WANT_GROUP;
+	for (size_t i = 0; i < asked.events.count; i++)
+		asked.list[i] = (struct pm_sampler_event){
+			.size = sizeof(asked.list[i]), .spec = &asked.events.specs[i],
+			.leader = asked.events.listed[i].leader,
 		};
-	err = pm_sampler_open(events, read.count, targets, config->target_count,
-			      &opts, NULL, &listener, source, &diag, &source->sampler);
+	err = open_asked(source, &asked, &diag);
+	if ((err == -EACCES || err == -EPERM) && geteuid() != 0)
+		err = open_own(source, &asked, &diag);
 	if (err < 0)
-		return said(source, &diag, config->event, err);
+		return said(source, &diag, source->config->event, err);
 	err = pm_sampler_start(source->sampler, &diag);
-	return err < 0 ? said(source, &diag, config->event, err) : 0;
+	return err < 0 ? said(source, &diag, source->config->event, err) : 0;
 }
 
 int source_start(struct source *source)

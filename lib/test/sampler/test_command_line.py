@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import platform
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from collections import Counter
@@ -264,6 +266,25 @@ def test_a_group_is_one_source(tmp_path: Path) -> None:
     assert done.returncode == 0 and any(KNOWN in stack for stack in folded(tmp_path / "a.folded")), done
     assert b"page-faults" in (tmp_path / "a.pftrace").read_bytes()
 
+
+@pytest.mark.perf
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_who_may_not_watch_all_watches_its_own() -> None:
+    paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text(encoding="ascii"))
+    if paranoid < 1:
+        pytest.skip("here an ordinary user may watch all")
+    if paranoid > 2:
+        pytest.skip("here an ordinary user may watch nobody")
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:       # the tree and pytest's folders are closed to others
+        folder = Path(name)
+        folder.chmod(0o777)
+        shutil.copy(PROGRAM, folder / "sampler")
+        shutil.copy(WORKLOAD, folder / "workload")
+        command = f"cd {folder}; ./workload spin 60000 >/dev/null & ./sampler -a -q -d 2 -o a.folded; echo $?; kill $!"
+        done = subprocess.run(["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups", "sh", "-c", command],
+                              capture_output=True, text=True, timeout=LIMIT, check=False)
+        assert done.stdout == "0\n" and "only processes of uid 12345 are watched: " in done.stderr, done
+        assert any(KNOWN in stack for stack in folded(folder / "a.folded")), done
 
 @pytest.mark.parametrize("events, says", [
     ("{cpu-clock,page-faults}", "write {a,b}:S, or a,b"), ("{cpu-clock,page-faults}:W", "no W"), ("cpu-clock:b", "programs of BPF"),
