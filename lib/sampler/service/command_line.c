@@ -292,7 +292,8 @@ static void count(yajl_gen gen, const char *key, long value)
 }
 
 /* The name of one of several sources, which files have in theirs, too. */
-static const char *source_name(const struct command_line *line, size_t index, char *buf, size_t size)
+static const char *source_name(const struct command_line *line, size_t index, char *buf,
+			       size_t size)
 {
 	char *at = buf;
 

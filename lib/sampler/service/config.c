@@ -12,6 +12,11 @@
 #include <yajl/yajl_tree.h>
 
 #define TEXT_MAX (1u << 20)
+#define READ_MS 100
+#define READ_MS_LEAST 5
+#define LATE_MS 200
+#define RING_USUAL INT64_C(2048)	/* pages: 8 MiB */
+#define RING_MOST INT64_C(16384)	/* 64 MiB, of each CPU */
 
 enum kind { NUMBER, BOOLEAN, TEXT, TEXTS, CHOICE };
 
@@ -58,7 +63,7 @@ static const struct key source_keys[] = {
 	{ "first", NUMBER, AT(first), 1, 65536, 0, 0, NULL },
 	{ "ring_pages", NUMBER, AT(ring_pages), 1, 65536, 0, 0, NULL },
 	{ "stack_bytes", NUMBER, AT(stack_bytes), 256, 65528, 16384, 0, NULL },
-	{ "read_ms", NUMBER, AT(read_ms), 1, 60000, 100, 0, NULL },
+	{ "read_ms", NUMBER, AT(read_ms), 1, 60000, 0, 0, NULL },
 	{ "turn_records", NUMBER, AT(turn_records), 1, 10000000, 20000, 0, NULL },
 	{ "turn_us", NUMBER, AT(turn_us), 100, 10000000, 50000, 0, NULL },
 	{ "start_ms", NUMBER, AT(start_ms), 0, INT32_MAX, 0, 0, NULL },
@@ -229,18 +234,54 @@ static int take(struct reader *reader, yajl_val object, const struct key *table,
 }
 
 /*
- * Pages that hold what comes in two readings: a sample with a copy of the stack is some kilobytes.
- * With a period the rate is not known.
+ * What comes of one CPU in a second: a sample with a copy of the stack is some kilobytes. With a
+ * period the rate is not known.
  */
-static int64_t pages_for(const struct source_config *source)
+static int64_t bytes_a_second(const struct source_config *source)
 {
 	int64_t record = source->stacks == STACKS_DWARF ? source->stack_bytes + 512 : 512;
-	int64_t rate = source->frequency ? source->frequency : 1000;
-	int64_t bytes = 2 * record * rate * source->read_ms / 1000, pages = 128;
 
-	while (pages < 2048 && pages * 4096 < bytes)
+	return record * (source->frequency ? source->frequency : 1000);
+}
+
+static int64_t pages_of(int64_t bytes, int64_t most)
+{
+	int64_t pages = 128;
+
+	while (pages < most && pages * 4096 < bytes)
 		pages *= 2;
 	return pages;
+}
+
+/*
+ * Rings hold what comes in two readings, or, up to 8 MiB, until a reader that had to wait for a CPU
+ * comes. Where neither is told they are read as often as 8 MiB ask for; where readings are told
+ * rings are as large as that needs, or it is refused.
+ */
+static int size_rings(struct reader *reader, struct source_config *source)
+{
+	const int64_t rate = bytes_a_second(source), told = source->read_ms;
+	int64_t two, late;
+
+	if (told == 0)
+		source->read_ms = READ_MS;
+	if (told == 0 && 2 * rate * READ_MS / 1000 > RING_USUAL * 4096)
+		source->read_ms = RING_USUAL * 4096 * 1000 / (2 * rate);
+	if (told == 0 && source->read_ms < READ_MS_LEAST)
+		source->read_ms = READ_MS_LEAST;
+	if (source->ring_pages != 0)
+		return 0;
+	two = 2 * rate * source->read_ms / 1000;
+	late = pages_of(rate * LATE_MS / 1000, RING_USUAL);
+	source->ring_pages = pages_of(two, RING_MOST);
+	if (source->ring_pages < late)
+		source->ring_pages = late;
+	/* What a period makes of it is a guess. */
+	if (source->frequency == 0 || source->ring_pages * 4096 >= two)
+		return 0;
+	return fail(reader, "source \"%s\": two readings need rings of %lld MiB, more than %lld: "
+		    "lower \"read_ms\", \"stack_bytes\" or \"frequency\", or set \"ring_pages\"",
+		    source->name, (long long)(two >> 20), (long long)(RING_MOST >> 8));
 }
 
 /* The others of a group are followers, by the names that texts have for them. */
@@ -312,8 +353,9 @@ static int check_source(struct reader *reader, struct source_config *source)
 			    source->name);
 	if (source->stop_ms && source->stop_ms <= source->start_ms)
 		return fail(reader, "source \"%s\" stops before it starts", source->name);
-	if (source->ring_pages == 0)
-		source->ring_pages = pages_for(source);
+	err = source->poll_ms ? 0 : size_rings(reader, source);
+	if (err < 0)
+		return err;
 	if (source->ring_pages & (source->ring_pages - 1))
 		return fail(reader, "source \"%s\": \"ring_pages\" must be a power of two",
 			    source->name);

@@ -59,8 +59,8 @@ static const char usage[] =
 "SIGINT or SIGTERM stops in order: what was sampled is written. A second one stops at once.\n"
 "SIGHUP stops, too, but with CONFIG it begins new files: the former ones become FILE.1 and on.\n"
 "Exit: 0 everything was written, 1 a source or an output failed, 2 wrong usage or CONFIG,\n"
-"3 a guardrail stopped the run; with options also 4 there was no sample or over 5 % were\n"
-"lost, and else the status of COMMAND. perfmodes-sampler(1) tells all keys.\n";
+"3 a guardrail stopped the run, 4 over 5 % of the records were lost; with options also 4\n"
+"there was no sample, and else the status of COMMAND. perfmodes-sampler(1) tells all keys.\n";
 
 /* PM_VERSION is that of perfmodes-sampler.pc: build.mk. */
 static const char version[] = "perfmodes-sampler " PM_VERSION "\n";

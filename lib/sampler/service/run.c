@@ -415,11 +415,13 @@ static void end(struct service *service)
 /* Of a command that was run the status is handed on, where there is nothing else to tell. */
 static int status_of(struct service *service)
 {
-	int command = launch_close(&service->launch);
+	const int command = launch_close(&service->launch);
+	const int shortfall = service->guardrail || service->failed ? 0 :
+		service_shortfall(service);
 
 	if (service->guardrail || service->failed)
 		return service->guardrail ? 3 : 1;
-	return command != 0 ? command : service_shortfall(service);
+	return command != 0 ? command : shortfall;
 }
 
 int service_run(struct service *service)

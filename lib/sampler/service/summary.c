@@ -133,15 +133,18 @@ int service_shortfall(const struct service *service)
 		const struct source *source = &service->sources[i];
 		const uint64_t samples = source->counts.samples, lost = source->counts.lost;
 
-		if (source->config->poll_ms != 0 || !service->brief)
+		if (source->config->poll_ms != 0)
 			continue;
+		if (samples == 0 && lost == 0 && !service->brief)
+			continue;	/* whom a service waits for may not be there yet */
 		if (samples == 0 && lost == 0)
 			fprintf(stderr, "perfmodes-sampler: no sample: no process that was "
 				"watched caused enough of %s; were they there, and did they "
 				"work?\n", source->config->label);
 		else if (lost * LOST_PART > samples + lost)
 			fprintf(stderr, "perfmodes-sampler: %.0f %% of the records were lost: "
-				"fewer samples (-F) or no copies of stacks (-g fp) would be kept\n",
+				"fewer samples (-F, \"frequency\") or no copies of stacks (-g fp, "
+				"\"stacks\") would be kept\n",
 				100.0 * (double)lost / (double)(samples + lost));
 		else
 			continue;

@@ -4,6 +4,7 @@
 #include "../test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,41 @@ static void everything_has_its_place(void **state)
 	config_free(&config);
 }
 
+static void sized(const char *keys, int64_t read_ms, int64_t ring_pages)
+{
+	char text[400], error[512] = "";
+	struct config config;
+
+	(void)snprintf(text, sizeof(text), "{ \"sources\": [ { " SOURCE ", %s } ] }", keys);
+	if (config_parse(text, &config, error, sizeof(error)) != 0)
+		fail_msg("%s: %s", keys, error);
+	if (config.sources[0].read_ms != read_ms || config.sources[0].ring_pages != ring_pages)
+		fail_msg("%s: each %lld ms, %lld pages", keys, (long long)config.sources[0].read_ms,
+			 (long long)config.sources[0].ring_pages);
+	config_free(&config);
+}
+
+/* 4999 samples of 16 KiB and 512 bytes each second: 84 MB, of which 8 MiB are two readings. */
+static void rings_hold_two_readings(void **state)
+{
+	(void)state;
+	sized("\"frequency\": 99, \"stacks\": \"dwarf\"", 100, 128);
+	sized("\"frequency\": 4999, \"stacks\": \"frames\"", 100, 128);
+	/* Read more often, and yet there is room for 200 ms. */
+	sized("\"frequency\": 499, \"stacks\": \"dwarf\", \"read_ms\": 20", 20, 512);
+	sized("\"frequency\": 999, \"stacks\": \"dwarf\"", 100, 1024);
+	sized("\"frequency\": 4999, \"stacks\": \"dwarf\"", 49, 2048);
+	sized("\"frequency\": 4999, \"stacks\": \"dwarf\", \"read_ms\": 100", 100, 8192);
+	sized("\"frequency\": 4999, \"stacks\": \"dwarf\", \"ring_pages\": 16", 49, 16);
+	refused("{ \"sources\": [ { " SOURCE ", \"frequency\": 4999, \"stacks\": \"dwarf\", "
+		"\"read_ms\": 1000 } ] }", "rings of 161 MiB, more than 64");
+	/* How many come with a period is not known. */
+	sized("\"period\": 1, \"stacks\": \"dwarf\", \"read_ms\": 60000", 60000, 16384);
+	/* Terms of the event go before keys. */
+	refused("{ \"sources\": [ { \"name\": \"a\", \"event\": "
+		"\"cs/freq=4999,call-graph=dwarf/\", \"period\": 9, \"read_ms\": 1000 } ] }", "rings of 161 MiB");
+}
+
 /* ---------------------------------------------------------------------------------- guardrails */
 
 static enum guard_verdict judge(struct guard *guard, uint64_t cpu, uint64_t memory,
@@ -183,6 +219,7 @@ int main(void)
 		cmocka_unit_test(work_comes_back),
 		cmocka_unit_test(memory_sheds_everything_at_once),
 		cmocka_unit_test(a_pool_has_an_end),
+		cmocka_unit_test(rings_hold_two_readings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

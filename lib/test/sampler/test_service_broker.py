@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from service import (LIMIT, NOBODY, PROGRAM, Service, accounted, need_all,  # noqa: E402
+from service import (LIMIT, NOBODY, PROGRAM, WHOLE, Service, accounted, need_all,  # noqa: E402
                      start)
 
 pytestmark = pytest.mark.xdist_group("sampler")  # a service sees the workload of another
@@ -65,7 +65,7 @@ def test_the_work_of_root_is_told_to_nobody(folder: Path, broker: Path) -> None:
     workload = start("touch", str(faults))
     workload.cpu_ns()
     run = service.stop()
-    assert run.status == 0, run.errors
+    assert run.status in WHOLE, run.errors
     how = run.all("started")[0]["how"]
     assert "by events on each CPU" in how and "broker: opened" in how, how
     source = run.source()
