@@ -11,7 +11,7 @@ struct events {
 	struct pm_event_spec specs[EVENTS];
 	struct pm_event_listed listed[EVENTS];
 	size_t count;
-	size_t leaders;		/* those that samples are taken by; the others are counted with them */
+	size_t leaders;		/* take samples; the others are counted with them */
 };
 
 /*
@@ -23,7 +23,7 @@ int events_read(const char *text, struct pm_diag *diag, struct events *ret);
 /* Whether its samples are weighed in ns. */
 bool events_are_clock(const char *text);
 
-/* Bytes before the comma that ends the first of a list; a comma of a group or of terms is not it. */
+/* Bytes before the comma that ends the first of a list; commas of groups and terms are not it. */
 size_t events_first(const char *text);
 
 #endif

@@ -273,7 +273,8 @@ static int draw(const struct outputs *outputs, const struct output *output, uint
 	const struct source_config *source =
 		&outputs->config->sources[output->config->source_at];
 	const struct picture picture = {
-		.event = source->label, .nanoseconds = events_are_clock(source->event), .duration = duration,
+		.event = source->label, .nanoseconds = events_are_clock(source->event),
+		.duration = duration,
 		.samples = output->written,
 	};
 	struct lines lines;

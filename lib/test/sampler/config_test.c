@@ -128,7 +128,8 @@ static void rings_hold_two_readings(void **state)
 	sized("\"period\": 1, \"stacks\": \"dwarf\", \"read_ms\": 60000", 60000, 16384);
 	/* Terms of the event go before keys. */
 	refused("{ \"sources\": [ { \"name\": \"a\", \"event\": "
-		"\"cs/freq=4999,call-graph=dwarf/\", \"period\": 9, \"read_ms\": 1000 } ] }", "rings of 161 MiB");
+		"\"cs/freq=4999,call-graph=dwarf/\", \"period\": 9, \"read_ms\": 1000 "
+		"} ] }", "rings of 161 MiB");
 }
 
 /* ---------------------------------------------------------------------------------- guardrails */
