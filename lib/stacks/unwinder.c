@@ -74,6 +74,9 @@ static struct map side_band(const struct pm_mapping *from)
 		memcpy(map.build_id, from->build_id, from->build_id_size);
 		map.build_id_size = (uint8_t)from->build_id_size;
 	}
+	/* So side-band calls memory without a file, which has no name in /proc. */
+	if (map.name != NULL && strcmp(map.name, "//anon") == 0)
+		map.name = "";
 	map.stack = map.name != NULL && strcmp(map.name, "[stack]") == 0;
 	return map;
 }

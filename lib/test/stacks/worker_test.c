@@ -291,7 +291,7 @@ static void nobody_is_there(void **state)
 {
 	const pid_t pid = sleeping_child();
 	const uint64_t here = (uint64_t)(uintptr_t)nobody_is_there;
-	const struct pm_mapping mapping = mapping_of(here);
+	struct pm_mapping mapping = mapping_of(here);
 	struct pm_symbols *symbols = pm_symbols_create(NULL);
 	struct pm_symbol symbol = { .size = sizeof(symbol) };
 	struct pm_unwinder *unwinder = NULL;
@@ -310,6 +310,13 @@ static void nobody_is_there(void **state)
 	assert_int_equal(pm_unwinder_map(unwinder, &mapping), 0);
 	assert_int_equal(pm_symbols_find(symbols, unwinder, here, 0, &symbol), 0);
 	assert_string_equal(symbol.name, "nobody_is_there");
+	/* The kernel's name for memory without a file is no file's. */
+	mapping.name = "//anon";
+	mapping.inode = 0;
+	assert_int_equal(pm_unwinder_map(unwinder, &mapping), 0);
+	assert_int_equal(pm_symbols_find(symbols, unwinder, here, 0, &symbol), 0);
+	assert_null(symbol.name);
+	assert_string_equal(symbol.module, "[unknown]");
 	pm_unwinder_destroy(unwinder);
 	pm_symbols_destroy(symbols);
 }
