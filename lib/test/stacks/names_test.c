@@ -107,6 +107,21 @@ static void hidden_addresses_are_said(void **state)
 	close(fd);
 }
 
+static const struct { const char *name, *plain; } rust[] = {
+	{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
+	{ "_ZN9hashbrown11rustc_entry62_$LT$impl$u20$hashbrown..map..HashMap$LT$K$C$V$C$S$C$A$GT$$GT$"
+	  "11rustc_entry17h0123456789abcdefE",
+	  "hashbrown::rustc_entry::<impl hashbrown::map::HashMap<K,V,S,A>>::rustc_entry" },
+	{ "_ZN9hashbrown3raw21RawTable$LT$T$C$A$GT$14reserve_rehash17h477217d1bccf7f1cE.llvm.95298949",
+	  "hashbrown::raw::RawTable<T,A>::reserve_rehash" },
+	{ "_ZN56_$LT$$RF$mut$u20$$u5b$T$u5d$$u20$as$u20$x..Y$LP$$RP$$GT$1f17h0123456789abcdefE",
+	  "<&mut [T] as x::Y()>::f" },
+	{ "_ZN1a4$u7e17h0123456789abcdefE", "a::$u7e" },
+	{ "_ZN1a3$uZ17h0123456789abcdefE", "a::$uZ" },
+	{ "_ZN1a5$ue9$17h0123456789abcdefE", "a::\xc3\xa9" },
+	{ "_ZN1a4$ua$17h0123456789abcdefE", "a::$ua$" },
+};
+
 static void mangled_names(void **state)
 {
 	char *name = demangle("_ZN3foo3barEi");
@@ -118,9 +133,13 @@ static void mangled_names(void **state)
 		skip();		/* no C++ library here */
 	assert_string_equal(name, "foo::bar(int)");
 	free(name);
-	name = demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE");
-	assert_string_equal(name, "core::fmt::Write::write_fmt");
-	free(name);
+	for (size_t i = 0; i < sizeof(rust) / sizeof(rust[0]); i++) {
+		name = demangle(rust[i].name);
+		if (name == NULL)
+			fail_msg("%s", rust[i].name);
+		assert_string_equal(name, rust[i].plain);
+		free(name);
+	}
 }
 
 static void a_perf_map_grows(void **state)
