@@ -20,7 +20,7 @@ struct source_config {
 	char *label;		/* what texts call the event: its term "name", or all of it */
 	char *followers[FOLLOWERS], *targets[TARGETS];
 	size_t follower_count, target_count;
-	size_t member_count;	/* of followers, the first: the others of an event that is a group */
+	size_t member_count;	/* of followers, the first: others of an event that is a group */
 	int64_t period, frequency, poll_ms;	/* exactly one is not 0 */
 	int64_t shard, shards, first;
 	int64_t ring_pages, stack_bytes;

@@ -26,7 +26,8 @@ static int judge(const char *text, struct pm_diag *diag, struct events *events)
 		}
 		if (!(listed->flags & PM_LISTED_READ))
 			return say(diag, ENOTSUP, text, "the first of a group takes the samples "
-				   "here, and the others are counted with it: write {a,b}:S, or a,b");
+				   "here, and the others are counted with it: write "
+				   "{a,b}:S, or a,b");
 		if (events->specs[i].period || events->specs[i].frequency)
 			return say(diag, ENOTSUP, text, "only the first of a group has a rate");
 	}

@@ -109,10 +109,10 @@ static void hidden_addresses_are_said(void **state)
 
 static const struct { const char *name, *plain; } rust[] = {
 	{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
-	{ "_ZN9hashbrown11rustc_entry62_$LT$impl$u20$hashbrown..map..HashMap$LT$K$C$V$C$S$C$A$GT$$GT$"
-	  "11rustc_entry17h0123456789abcdefE",
+	{ "_ZN9hashbrown11rustc_entry62_$LT$impl$u20$hashbrown..map..HashMap$LT$K$C$V$C$S$C$A$GT$"
+	  "$GT$11rustc_entry17h0123456789abcdefE",
 	  "hashbrown::rustc_entry::<impl hashbrown::map::HashMap<K,V,S,A>>::rustc_entry" },
-	{ "_ZN9hashbrown3raw21RawTable$LT$T$C$A$GT$14reserve_rehash17h477217d1bccf7f1cE.llvm.95298949",
+	{ "_ZN9hashbrown3raw21RawTable$LT$T$C$A$GT$14reserve_rehash17h477217d1bccf7f1cE.llvm.9529",
 	  "hashbrown::raw::RawTable<T,A>::reserve_rehash" },
 	{ "_ZN56_$LT$$RF$mut$u20$$u5b$T$u5d$$u20$as$u20$x..Y$LP$$RP$$GT$1f17h0123456789abcdefE",
 	  "<&mut [T] as x::Y()>::f" },
