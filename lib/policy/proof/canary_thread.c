@@ -41,6 +41,9 @@ static uint64_t tick(const struct plan_event *event)
 
 	if (attr->type != PERF_TYPE_SOFTWARE || attr->config > PERF_COUNT_SW_TASK_CLOCK)
 		return 0;
+	/* What is burnt is burnt in user mode: counted all the same, and not sampled. */
+	if (attr->exclude_user && pm_plan_is_sampled(event))
+		return 0;
 	period = attr->freq ? 1000000000 / attr->sample_freq : attr->sample_period;
 	if (period == 0)	/* counted: every ns tells */
 		return 1000;

@@ -367,6 +367,8 @@ static bool has_run_where_sampled(const struct pm_session *session, uint32_t spe
 	const pid_t tid = event->spec.tid;
 	uint64_t ran = 0;
 
+	if (event->attr.exclude_user)
+		return false;	/* how much has run in the kernel alone is not known */
 	if (!event->attr.exclude_kernel || !pm_is_clock(&event->attr))
 		return true;
 	if (tid == PM_ALL_THREADS)

@@ -100,6 +100,8 @@ bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_eve
 
 bool pm_is_time(const struct pm_event_spec *spec)
 {
+	if (spec->flags & PM_SPEC_NO_USER)
+		return false;
 	if (spec->type == PERF_TYPE_SOFTWARE)
 		return spec->config == PERF_COUNT_SW_CPU_CLOCK ||
 			spec->config == PERF_COUNT_SW_TASK_CLOCK;
@@ -158,8 +160,9 @@ bool pm_spec_opens(const struct pm_event_spec *spec, const struct perf_event_att
 
 bool pm_is_page_fault(const struct pm_event_spec *spec)
 {
-	return spec->type == PERF_TYPE_SOFTWARE && (spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
-		spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
+	return spec->type == PERF_TYPE_SOFTWARE && !(spec->flags & PM_SPEC_NO_USER) &&
+		(spec->config == PERF_COUNT_SW_PAGE_FAULTS ||
+		 spec->config == PERF_COUNT_SW_PAGE_FAULTS_MIN);
 }
 
 bool pm_is_clock(const struct perf_event_attr *attr)

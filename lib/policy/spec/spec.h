@@ -48,7 +48,10 @@ bool pm_is_hardware(const struct pm_event_spec *spec);
  */
 bool pm_happens_in_kernel(const struct pm_event_spec *spec);
 
-/* Page faults of any kind, or those without a disk: each is easily caused, and is counted once. */
+/*
+ * Page faults of any kind, or those without a disk: each is easily caused in user mode, and is
+ * counted once where user mode is not left out.
+ */
 bool pm_is_page_fault(const struct pm_event_spec *spec);
 
 /* A clock of the kernel's, which samples by a timer. */

@@ -88,6 +88,34 @@ with Counters(["page-faults:u"]) as counters:
 
 
 @pytest.mark.perf
+@pytest.mark.parametrize("name", ["page-faults:k", "task-clock:k", "cpu-clock:k", "page-faults:h", "page-faults:uk"])
+def test_python_watches_the_kernel_alone(name: str) -> None:
+    """What is caused to see that events deliver happens in user mode: that is no proof against these."""
+    done = passes(f"""
+import mmap, os, perfmodes
+def work():
+    area = mmap.mmap(-1, 1 << 20)
+    area[::4096] = b"x" * 256
+    os.urandom(1 << 22)
+for event in (perfmodes.Event({name!r}), perfmodes.Event({name!r}, period=1000000 if "clock" in {name!r} else 1)):
+    try:
+        with perfmodes.Session(event, allow=perfmodes.Allow(0), on_sample=lambda sample: None) as session:
+            work()
+            session.poll(0)
+            print(session.read()[0].value)
+    except perfmodes.Error as error:
+        if error.errno != 13:
+            raise
+        print("refused")
+""")
+    if "refused" in done:
+        pytest.skip("the kernel may not be watched here")
+    counted, sampled = map(int, done.split())
+    if "clock" in name or "u" in name.partition(":")[2]:
+        assert counted > 0 and sampled > 0
+
+
+@pytest.mark.perf
 def test_python_parts_and_costs() -> None:
     passes("""
 with Session("task-clock:u page-faults:u") as session:
