@@ -175,7 +175,7 @@ def test_nights_without_a_person(
         out = tmp_path / f"night-{number}"
         status, cuts = night(board, out, chosen)
         assert cuts == {*chosen}, "each cut came in mid run"
-        assert status == 3, "a device without a result"
+        assert status == (3 if number < 3 else 0), "a device without a result, until it is left alone"
         assert {name for word, name in board.uses if word == "cycle" and name != DEAD} == cuts
         for name in alive:
             assert not wrong(expected, out / name), name

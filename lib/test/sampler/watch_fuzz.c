@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pm_sampler *sampler = calloc(1, sizeof(*sampler));
 	struct session_ring rings[2] = { { .fd = -1 } };
-	size_t heap[2];
+	void *heap[2];
 
 	told = 0;
 	set_up(sampler, PM_WANT_ADDRESS | PM_WANT_CALLCHAIN | PM_WANT_KERNEL_FRAMES |
