@@ -31,7 +31,7 @@ from surroundings import PERF, lower, refuse_perf
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 TREE = Path(__file__).resolve().parents[2]
 ARCH = os.environ.get("ARCH", platform.machine())
-STRANGER = 64321                    # a user without other processes, whose memory counts for us
+STRANGER = 64331                    # a user without other processes, whose memory counts for us
 NEEDED = {"own-time": 1, "own-faults": 1, "own-switches": 1, "kernel-chains": 1,
           "other-process": 1, "system": 0}      # level that still allows it, unprivileged
 
@@ -287,9 +287,8 @@ def test_tracepoint_data_take_the_lowest_level(doctor: Path) -> None:
 
 # --------------------------------------------------------------------------------- the program
 
-def stranger(doctor: Path, *options: str) -> list[str]:
-    return ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", str(doctor),
-            *options]
+def stranger(doctor: Path, *options: str, uid: int = STRANGER) -> list[str]:
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", str(doctor), *options]
 
 
 def piped(doctor: Path, columns: str, filtered: bool, *wishes: str) -> str:
@@ -405,8 +404,8 @@ def test_a_gate_is_told_once(doctor: Path) -> None:
 
 @as_root
 def test_no_process_to_watch(doctor: Path) -> None:
-    """A user who may have one process has no child that could be watched."""
-    done = subprocess.run(stranger(doctor, "other-process"), capture_output=True, text=True,
+    """A user who may have one process has no child that could be watched. No other test is that user."""
+    done = subprocess.run(stranger(doctor, "other-process", uid=STRANGER + 1), capture_output=True, text=True,
                           timeout=300, check=False, preexec_fn=lower(resource.RLIMIT_NPROC, 1))
     assert done.returncode == 3 and "a process to watch" in done.stderr and not done.stdout
 

@@ -133,7 +133,7 @@ with Plan(Event("page-faults:u", want=Want.CPU)) as plan:
 
 def test_python_errors_have_the_diagnosis() -> None:
     passes("""
-for name, errno in (("nonsense", 22), ("page-faults:k", 95)):
+for name, errno in (("nonsense", 22), ("page-faults:b", 95)):
     try:
         Plan(Event(name))
     except Error as error:
