@@ -119,7 +119,8 @@ class Row:
 def _at(spots: list[Spot]) -> str:
     """A kernel by its name, and at which levels of perf_event_paranoid if not at the usual one alone."""
     levels = [*dict.fromkeys(spot.level for spot in spots)]
-    return spots[0].name if levels == ["2"] else f"{spots[0].kernel} at {', '.join(levels)}"
+    alone = levels == ["2"] or not levels[0].lstrip("-").isdigit()  # a kernel without such a file
+    return spots[0].name if alone else f"{spots[0].kernel} at {', '.join(levels)}"
 
 
 
