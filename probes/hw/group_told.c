@@ -73,7 +73,8 @@ TEST(refused)
 		say_unknown("not even one event ran");
 	pm_read_number("/proc/sys/kernel/nmi_watchdog", &watchdog);
 	if (watchdog)
-		say_unknown("a group of %d never runs: the NMI watchdog may hold a counter", members);
+		say_unknown("a group of %d never runs: the NMI watchdog may hold a counter",
+			    members);
 	say_no("a group of %d is accepted and never runs, one of %d runs", members, members - 1);
 }
 

@@ -13,7 +13,8 @@ static void check_source(const struct source_config *source)
 	const int ways = (source->period != 0) + (source->frequency != 0) + (source->poll_ms != 0);
 
 	if (ways != 1 || source->name == NULL || source->event == NULL ||
-	    source->ring_pages < 1 || (source->ring_pages & (source->ring_pages - 1)) != 0 ||
+	    (source->ring_pages & (source->ring_pages - 1)) != 0 ||
+	    (!source->poll_ms && (source->ring_pages < 1 || source->read_ms < 1)) ||
 	    source->follower_count > FOLLOWERS || source->target_count > TARGETS ||
 	    source->stack_bytes > 65528 || (source->shards && source->shard >= source->shards))
 		abort();
