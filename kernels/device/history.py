@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.device.inventory import Device
-from kernels.device.lock import state_folder
+from kernels.place.claim import state_folder
 from kernels.place.judge import RECORD
 from kernels.place.report import Report
 from reports import text

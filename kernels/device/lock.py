@@ -10,15 +10,10 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+
+from kernels.place.claim import state_folder
 
 AGAIN = 0.5
-
-
-def state_folder() -> Path:
-    """What is to be kept from one run to the next."""
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(home) / "perfmodes"
 
 
 @contextmanager

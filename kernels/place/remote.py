@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
 import random
 import re
 import threading
@@ -17,6 +14,7 @@ from pathlib import Path
 from kernels.errors import Missing, Refused, RowError
 from kernels.place.bring import Bring, Busy, agent_call, remove
 from kernels.place.channel import Channel, safe_path
+from kernels.place.claim import owner_word
 from kernels.place.follow import Follow, Pace, Reader
 from kernels.place.link import Flood, Link, Lost, patiently
 from kernels.place.outcome import Outcome
@@ -32,15 +30,6 @@ AT_THE_END = 20.0  # seconds for a link that is lost while a run's folder is rem
 LEAVING = 8.0  # seconds for a device to clear up when an interrupt is waiting for it
 FRESH = 20.0  # seconds for which a device that has answered is taken to be well
 SKEW = 120
-
-
-def owner_word(address: str) -> str:
-    """A word for a device and who asks, that tells neither."""
-    try:
-        machine = Path("/etc/machine-id").read_text(encoding="ascii")
-    except (OSError, ValueError):
-        machine = platform.node()
-    return hashlib.sha256(f"{machine} {os.getuid()} {address}".encode()).hexdigest()[:20]
 
 
 class RemotePlace:

@@ -23,11 +23,12 @@ from kernels import ROOT, cli, options
 from kernels.device import command, fleet, inventory, options as device_options
 from kernels.errors import Usage
 from kernels.lab import labgrid
+from kernels.place import claim
 from kernels.place.bring import agent_call
+from kernels.place.claim import owner_word
 from kernels.place.follow import Pace
 from kernels.place.owner import Owner
 from kernels.place.private import Private, words_of
-from kernels.place.remote import owner_word
 from kernels.place.steps import answer
 
 ENTRY = '[[device]]\nname = "a"\ntransport = "ssh"\naddress = "a.example"\n'
@@ -310,6 +311,22 @@ def test_a_device_that_hangs_comes_back_by_its_hook(
     log = (out / "logs" / "one.log").read_text()
     assert "again, 1 of 1, after dropped: no connection for 1 s" in log and "touch ended with 0" in log
     assert all((out / "one" / answer(step)).exists() for step in STEPS)
+
+
+def test_whose_a_run_is_goes_with_the_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers of one image share a machine id, an account and an address."""
+    words = []
+    for name in ("one", "two", "one"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+        claim._kept.cache_clear()
+        words.append(owner_word("ssh:board:22"))
+    assert words[0] == words[2] != words[1] and owner_word("ssh:other:22") != words[0]
+    assert [path.name for path in (tmp_path / "one" / "perfmodes").iterdir()] == ["operator"]
+    (tmp_path / "two").rename(tmp_path / "away")
+    (tmp_path / "two").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "two"))
+    claim._kept.cache_clear()
+    assert owner_word("ssh:board:22") not in words and owner_word("ssh:board:22") == owner_word("ssh:board:22")
 
 
 @pytest.mark.server
