@@ -200,6 +200,9 @@ class AdbLink:
                 self._env["ANDROID_ADB_SERVER_PORT"] = str(port)
                 self._ours = True
 
+    def restarted(self) -> None:
+        self.close()
+
     def close(self) -> None:
         try:
             if self._ours:

@@ -89,6 +89,9 @@ class Link(Protocol):
     ) -> Answer:
         """Run a script whose input is large."""
 
+    def restarted(self) -> None:
+        """The device was switched off and on: what it was connected by is gone. Never raises."""
+
     def close(self) -> None:
         """End every process of ours. Never raises."""
 

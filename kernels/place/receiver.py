@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The shell that is typed at a console, and the sums that it and we make of what goes over the line."""
+"""The shell that is typed at a console, and how it and we write what goes over the line."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 
 from kernels.place.channel import cksum
+from kernels.place.link import Lost
 
 # The receiver of serial.py. No single quote and no line break: it is typed as R='...'. C is the program for sums. A line is of
 # no more than 4095 bytes: a terminal cuts it there.
@@ -30,3 +33,15 @@ def typed() -> list[str]:
     known = f'case $C in md5sum) s={right["md5sum"]};;*) s={right["cksum"]};;esac'
     check = 'k=$(printf "%s" "$R"|$C);[ "${k%% *}" = "$s" ]&&eval "$R"'
     return [CHOICE, f"R='{RECEIVER}'", f"{known};{check}"]
+
+
+def escaped(command: str) -> str:
+    """One word, for printf's %b."""
+    return "".join(char if char.isalnum() or char in "+/=,.:_-" else f"\\0{ord(char):03o}" for char in command)
+
+
+def decoded(text: bytes) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, binascii.Error):
+        raise Lost("an answer that cannot be decoded") from None

@@ -114,6 +114,7 @@ class RemotePlace:
     def forget(self) -> None:
         """Its power was cycled: it is waited for as while it restarts."""
         self._looked, self._awaited = 0.0, True
+        self.link.restarted()
 
     def clean(self) -> str:
         """End and remove what runs of ours have left there; with `force` those of others, too. Says what

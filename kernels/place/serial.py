@@ -12,7 +12,8 @@ each side sends lines with a number and a checksum:
 
 SUM is of md5sum, or of cksum where the device lacks that. A line that brings no answer is sent again.
 A number is carried out once, however often it comes, so nothing is done twice. A block is written
-only if its own sum is right. All else is noise: echo, messages of the kernel, garbage.
+only if its own sum is right. All else is noise: echo, messages of the kernel, garbage. Nothing is
+typed while a boot loader counts down.
 
 Processes are dear on a small device: a line @d takes none, a block about ten, a question as many.
 """
@@ -20,7 +21,6 @@ Processes are dear on a small device: a line @d takes none, a block about ten, a
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 import re
 import select
@@ -30,13 +30,13 @@ import time
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import overload
 
 from kernels.errors import Missing
 from kernels.place.channel import printable
 from kernels.place.line import Line
 from kernels.place.link import MOST, Answer, Flood, Lost, new_word
-from kernels.place.receiver import sums, typed
+from kernels.place.loader import FIRST, Loader
+from kernels.place.receiver import decoded, escaped, sums, typed
 
 ANSWER = re.compile(rb"@a (\d{1,9}) ([0-9a-f]{1,32}) ([ -~]*)")
 LEAST, MOST_BLOCK = 360, 24000  # bytes of a file in one block to the device, or in one answer from it
@@ -63,6 +63,7 @@ class SerialLink:
     _block: int = 6000  # halved when a block comes damaged, since a small one is spoilt less often
     _sums: str = ""  # the device's program for sums
     _tail: bytes = b""
+    _loader: Loader = field(default_factory=Loader)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -83,10 +84,10 @@ class SerialLink:
                 self._until, self._stop, self._noise = time.monotonic() + limit, stop, 0
                 self._open()
                 return self._run(script, data)
-            except (Lost, OSError) as error:
+            except Lost:
                 self._ready = False
-                if isinstance(error, Lost):
-                    raise
+                raise
+            except OSError as error:
                 self._shut()
                 raise Lost(f"{self._at.path}: {error.strerror or error}") from None
 
@@ -112,24 +113,25 @@ class SerialLink:
         words = told.split()
         if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
             raise Lost(f"the shell at the console says: {printable(told[:100])}")
-        size, output = int(words[1]), _decoded(b"".join(words[2:]))
+        size, output = int(words[1]), decoded(b"".join(words[2:]))
         if size > MOST:
             raise Flood(f"more than {MOST} bytes in an answer")
         while len(output) < size:
             output += self._part(f"{name}.o", len(output))
         said = self._ask(f"tail -c 300 {name}.e|base64; rm -f {name}.s {name}.i {name}.o {name}.e")
-        return Answer(int(words[0]), output, printable(_decoded(b"".join(said.split()))))
+        return Answer(int(words[0]), output, printable(decoded(b"".join(said.split()))))
 
     def _part(self, name: str, offset: int) -> bytes:
         """The next part of a file there, a smaller one if it comes damaged."""
         while True:
             asked = self._block
-            told = self._ask(f"tail -c +{offset + 1} {name}|head -c {asked}|base64", once=asked > LEAST)
+            command = f"tail -c +{offset + 1} {name}|head -c {asked}|base64"
+            told = self._answer(self._question(command), self.again) if asked > LEAST else self._ask(command)
             if told is not None:
                 break
             self._block = max(asked // 2, LEAST)
         self._block = min(self._block * 5 // 4, MOST_BLOCK)
-        more = _decoded(b"".join(told.split()))
+        more = decoded(b"".join(told.split()))
         if not more:
             raise Lost("the answer is shorter than it was")
         return more
@@ -166,32 +168,24 @@ class SerialLink:
             raise Missing(f"{name} cannot be written there (disk full, or no base64?)")
         return True
 
-    # -- one command -----------------------------------------------------------------------------
-
     def _sum(self, data: bytes) -> str:
         return sums(data)[self._sums]
 
-    @overload
-    def _ask(self, command: str) -> bytes: ...
-
-    @overload
-    def _ask(self, command: str, once: bool) -> bytes | None: ...
-
-    def _ask(self, command: str, once: bool = False) -> bytes | None:
-        """Have the device evaluate a command, once, and return what it prints on one line. With `once`,
-        None in place of asking a second time."""
-        self._number += 1
-        word = "".join(
-            char if char.isalnum() or char in "+/=,.:_-" else f"\\0{ord(char):03o}" for char in command
-        )
-        line = f"\n@q {self._number} {self._sum(f'{self._number} {word}'.encode())} {word}\n".encode()
-        pause = self.again
-        while True:
-            self._write(line)
-            answer = self._hear(self._number, time.monotonic() + pause)
-            if answer is not None or once:
-                return answer
+    def _ask(self, command: str) -> bytes:
+        """Have the device evaluate a command, once, and return what it prints on one line."""
+        line, pause = self._question(command), self.again
+        while (answer := self._answer(line, pause)) is None:
             pause = min(pause * 1.5, 20.0)
+        return answer
+
+    def _question(self, command: str) -> bytes:
+        self._number += 1
+        asked = f"{self._number} {escaped(command)}"
+        return f"\n@q {self._number} {self._sum(asked.encode())} {escaped(command)}\n".encode()
+
+    def _answer(self, line: bytes, pause: float) -> bytes | None:
+        self._type(line)
+        return self._hear(self._number, time.monotonic() + pause)
 
     def _hear(self, number: int, until: float) -> bytes | None:
         """The answer of that number; None if the line is to be sent again."""
@@ -230,11 +224,17 @@ class SerialLink:
             if not taken:
                 raise OSError(0, "the other end of the line was closed")
             self._buffer += taken
+            self._loader.heard(taken)
             self._noise += len(taken)
             del self._buffer[: -(1 << 16)]
             if self._noise > NOISE:
                 raise Flood(f"more than {NOISE} bytes on the console for one answer")
         return True
+
+    def _type(self, data: bytes) -> None:
+        while self._loader.holds():
+            self._read(time.monotonic() + 0.2)
+        self._write(data)
 
     def _write(self, data: bytes) -> None:
         while data:
@@ -258,21 +258,21 @@ class SerialLink:
         text = f"{self._number} echo".encode()
         ping = "".join(f"\n@q {self._number} {made} echo\n" for made in sums(text).values())
         wait = self.again / 2
+        self._loader.listen(wait)
         while True:
-            self._write(ping.encode())
+            self._type(ping.encode())
             if self._hear(self._number, time.monotonic() + wait) is not None:
                 break
             if re.search(rb"(?i)login: *$|password: *$", bytes(self._buffer[-80:])):
                 raise Missing("the console asks for a login: log in there first")
+            if self._loader.asks:
+                raise Missing("a boot loader asks for commands at the console: boot the board there, or by its power")
             for line in ("\x03", *typed()):
-                self._write(f"{line}\n".encode())
+                self._type(f"{line}\n".encode())
                 self._hear(-1, time.monotonic() + wait / 5)
             wait = min(wait * 1.5, 20.0)
-        self._base = ""
-        for base in ("/tmp", "/data/local/tmp", "/dev/shm", "/var/tmp"):
-            if self._ask(f"[ -w {base} ]&&echo y") == b"y":
-                self._base = base
-                break
+        folders = ("/tmp", "/data/local/tmp", "/dev/shm", "/var/tmp")
+        self._base = next((base for base in folders if self._ask(f"[ -w {base} ]&&echo y") == b"y"), "")
         if not self._base:
             raise Missing("no folder for files: /tmp is not writable")
         self._ready = True
@@ -280,6 +280,11 @@ class SerialLink:
     def _shut(self) -> None:
         self._at.close()
         self._line, self._ready = -1, False
+
+    def restarted(self) -> None:
+        with self._lock:
+            self._shut()
+            self._loader.listen(FIRST)
 
     def close(self) -> None:
         """Leave the shell as it was."""
@@ -291,9 +296,3 @@ class SerialLink:
                 pass
             self._shut()
 
-
-def _decoded(text: bytes) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (ValueError, binascii.Error):
-        raise Lost("an answer that cannot be decoded") from None

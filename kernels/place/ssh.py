@@ -139,6 +139,9 @@ class SshLink:
             except (OSError, subprocess.TimeoutExpired):
                 pass
 
+    def restarted(self) -> None:
+        self.close()
+
     def close(self) -> None:
         self._leave()
         if self._folder:

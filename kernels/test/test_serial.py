@@ -21,10 +21,11 @@ import pytest
 from fake_place import FIRST, KTAP, STEPS
 
 from kernels.errors import Missing, Usage
-from kernels.place import line
+from kernels.place import line, loader
 from kernels.place.channel import Channel
 from kernels.place.follow import Pace
 from kernels.place.link import Lost
+from kernels.place.loader import Loader
 from kernels.place.owner import Owner
 from kernels.place.place import Order
 from kernels.place.remote import RemotePlace
@@ -240,3 +241,66 @@ def test_a_line_has_one_user() -> None:
     second.close()
     for end in ends:
         os.close(end)
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(loader.time, "monotonic", lambda: self.now)
+
+    def held(self, made: Loader, seconds: float) -> bool:
+        """Is nothing typed in all of these seconds from now on?"""
+        kept = []
+        for _ in range(round(seconds * 10)):
+            kept.append(made.holds())
+            self.now += 0.1
+        return all(kept)
+
+
+def test_nothing_is_typed_while_a_boot_loader_counts_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its first line, cut in two here, until three seconds after its last."""
+    clock, made = Clock(monkeypatch), Loader()
+    assert not made.holds(), "a console at which a shell waits"
+    made.heard(b"messages\r\n\r\nU-B")
+    assert not made.holds()
+    made.heard(b"oot 2023.01\r\n")
+    assert clock.held(made, 2)
+    for number in range(5, 0, -1):
+        made.heard(b"Hit any key to stop autoboot: %d" % number if number == 5 else b"\b\b%d" % number)
+        assert clock.held(made, 1)
+    assert clock.held(made, 1.8) and not clock.held(made, 0.4)
+    made.heard(b"[    1.0] a message of the kernel")
+    assert not made.holds()
+
+
+def test_a_board_that_boots_for_ever_is_typed_to_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute after the last word of a boot loader."""
+    clock, made = Clock(monkeypatch), Loader()
+    made.heard(b"reboot: Restarting system")
+    for _ in range(59):
+        made.heard(b"T ")
+        assert clock.held(made, 1)
+    clock.now += 1.1
+    made.heard(b"T ")
+    assert not made.holds()
+
+
+def test_one_that_was_switched_on_may_be_silent_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, made = Clock(monkeypatch), Loader()
+    made.listen(loader.FIRST)
+    assert clock.held(made, 9)
+    made.heard(b"DDR version 1.2")
+    assert clock.held(made, 2.9)
+    clock.now += 0.2
+    assert not made.holds()
+
+
+@pytest.mark.parametrize("said", ["Unknown command '@q' - try 'help'", "error: script/function.c:119:can't find command `@q'."])
+def test_the_prompt_of_a_boot_loader_is_told(board: Board, tmp_path: Path, said: str) -> None:
+    """A shell that answers as one."""
+    (tmp_path / "said").write_text(f"{said}\r\n")
+    os.write(board.line.console, f"while read -r l; do cat {tmp_path}/said; done\n".encode())
+    with pytest.raises(Missing, match="a boot loader asks for commands at the console"):
+        board.place().link.execute("true", limit=300)
