@@ -13,7 +13,7 @@ ASKS = re.compile(rb"(?:Unknown command '[^'\r\n]{0,40}' - try 'help'|can't find
 TAIL = 120  # bytes in which a word may be cut
 QUIET = 3.0  # seconds: a countdown prints something each second
 LONGEST = 60.0  # seconds of a boot that is never quiet
-NOISE = 15.0  # of a console that prints, but no word of a boot loader
+NOISE = 6.0  # of a console that prints, but no word of a boot loader
 FIRST = 10.0  # seconds until a board that was switched on prints something
 
 
@@ -30,7 +30,7 @@ class Loader:
     def listen(self, seconds: float) -> None:
         """Nothing is to be typed for so long, and longer if something comes."""
         self.asks, now = False, time.monotonic()
-        self._quiet_at, self._until = max(self._quiet_at, now + seconds), max(self._until, now + NOISE)
+        self._quiet_at, self._until = max(self._quiet_at, now + seconds), max(self._until, now + seconds + NOISE)
 
     def heard(self, data: bytes) -> None:
         now = time.monotonic()
