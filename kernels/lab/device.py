@@ -33,7 +33,7 @@ class Way:
     port: int = 0
     socket: Path | None = None
     bundle: bool = False  # it has the bundle at guest.BUNDLE
-    loader: Path | None = None  # a boot loader in place of the emulator's own, as U-Boot
+    loader: Path | None = None  # a boot loader in place of the emulator's own, as U-Boot; it can restart then
 
     def __post_init__(self) -> None:
         if bool(self.port) == bool(self.socket):
@@ -83,7 +83,8 @@ def standing(row: Row, way: Way, say: Say, wait: float = 240) -> Iterator[Path]:
         initrd.write_bytes(initramfs.build(busybox, bundle, row.arch.console, prompt=PROMPT, more=more))
         log.touch()
         argv = [*machine.board(row, False), *way.lines(log), *machine.booted(row, kernel.path, initrd)]
-        argv += ["-bios", str(way.loader)] if way.loader else []
+        if way.loader:
+            argv = [word for word in argv if word != "-no-reboot"] + ["-bios", str(way.loader)]
         guard = ["setpriv", "--pdeathsig", "KILL", "--", "prlimit", f"--fsize={machine.FILE_LIMIT}", "--"]
         with open(Path(name, "qemu"), "wb") as said, _started([*guard, *argv], said.fileno()) as guest:
             say(f"{row.name} starts; it is {way.address}")
