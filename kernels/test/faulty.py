@@ -47,8 +47,8 @@ from kernels.device import command, fleet
 from kernels.place.follow import Pace
 for where in (command, fleet):
     where.bundles = lambda machines, *rest: dict.fromkeys(machines, Path(sys.argv[1]))
-command.PACE = Pace(0.1, 1, 8.0)
-sys.exit(cli.main(["device", *sys.argv[2:]]))
+command.PACE = Pace(0.1, 1, float(sys.argv[2]))
+sys.exit(cli.main(["device", *sys.argv[3:]]))
 """
 
 
@@ -171,10 +171,12 @@ def send(number: int, pids: list[int]) -> None:
 
 @dataclass
 class Command:
-    """`run.sh device` with a tiny bundle. All that it makes here is below `home`."""
+    """`run.sh device` with a tiny bundle. All that it makes here is below `home`. After `limit` seconds
+    without an answer a device hangs."""
 
     home: Path
     bundle: Path
+    limit: float = 8.0
 
     def __post_init__(self) -> None:
         for name in ("tmp", "state"):
@@ -183,7 +185,7 @@ class Command:
     def start(self, *words: str) -> subprocess.Popen[str]:
         env = {**os.environ, "TMPDIR": str(self.home / "tmp"), "XDG_STATE_HOME": str(self.home / "state")}
         return subprocess.Popen(
-            [sys.executable, "-c", COMMAND, str(self.bundle), *words], cwd=ROOT, env=env,
+            [sys.executable, "-c", COMMAND, str(self.bundle), str(self.limit), *words], cwd=ROOT, env=env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 

@@ -75,12 +75,23 @@ def test_a_key_stops_it(console: Path) -> None:
 @ASKED
 def test_it_boots_and_restarts_in_mid_run(expected: Verdicts, console: Path, tmp_path: Path) -> None:
     """It is asked as soon as it is switched on, and restarts once ten answers are there."""
+    listed = tmp_path / "devices.toml"
+    listed.write_text(f'''format = 1
+[[device]]
+name = "board"
+transport = "serial"
+address = "{tmp_path / 'line'}"
+bundle = "{guest.BUNDLE}"
+[device.owner]
+patience = 900
+before = ["true"]
+''')
     for number, script in enumerate(("true", CHATTER, RESTART)):
         with spoilt(console, tmp_path / "line", 4000 if number else 0, number):
             if number:
                 begun(SerialLink(str(tmp_path / "line")), script)
             out = tmp_path / f"out-{number}"
-            assert asked(f"serial:{tmp_path / 'line'}", out, *NARROW[2:], "--bundle", guest.BUNDLE) in (0, 1)
+            assert asked("board", out, *NARROW[2:], "--inventory", str(listed)) in (0, 1)
         assert not wrong(expected, arrived(out))
         told = json.loads((arrived(out) / "boot.json").read_text())
         assert ("shutdown" in [one["ended"] for one in told["guests"]]) == (script == RESTART), told
