@@ -59,10 +59,12 @@ class Fleet:
             listed.write(f'[[device]]\nname = "{name}"\ntransport = "ssh"\naddress = "{name}"\nssh_config = "{made.config}"\n'
                          f'[device.owner]\npatience = 3\nfolder = "{made.scratch}"\n')  # fmt: skip
 
-    def spoil(self, name: str, command: subprocess.Popen[str]) -> None:
-        """Wait until a machine stands still in its state, and strike."""
+    def spoil(self, name: str, command: subprocess.Popen[str], out: Path) -> None:
+        """Wait until a machine stands still in its state, and an answer has come if that is late, and strike."""
         machine, (state, fault) = self.machines[name], self.bad[name]
-        wait_until(lambda: machine.is_held() or command.poll() is not None, 3600)
+        late = state in ("follow", "fetch", "remove")
+        wait_until(lambda: command.poll() is not None or machine.is_held() and (
+            not late or answers(out, name) + answers(out, f"{name}.part")), 3600)
         if command.poll() is None:
             strike(machine, fault, command)
 
@@ -145,7 +147,7 @@ def test_faults_of_some_are_not_felt_by_others(bundle: Path, tmp_path: Path) -> 
             (fleet.folder / name / "go").unlink(missing_ok=True)
             fleet.machines[name].hold()
         beside = asking(command, fleet, tmp_path / "out")
-        threads = [threading.Thread(target=fleet.spoil, args=(name, beside.process)) for name in bad]
+        threads = [threading.Thread(target=fleet.spoil, args=(name, beside.process, tmp_path / "out")) for name in bad]
         for thread in threads:
             thread.start()
         beside.read()
