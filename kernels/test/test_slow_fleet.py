@@ -57,7 +57,7 @@ class Fleet:
         self.machines[name] = made.start()
         with open(self.inventory, "a") as listed:
             listed.write(f'[[device]]\nname = "{name}"\ntransport = "ssh"\naddress = "{name}"\nssh_config = "{made.config}"\n'
-                         f'[device.owner]\npatience = 3\nfolder = "{made.scratch}"\n')  # fmt: skip
+                         f'[device.owner]\npatience = {SLOW:.0f}\nfolder = "{made.scratch}"\n')  # fmt: skip
 
     def spoil(self, name: str, command: subprocess.Popen[str], out: Path) -> None:
         """Wait until a machine stands still in its state, and an answer has come if that is late, and strike."""
