@@ -31,6 +31,7 @@ extern const struct numbers call_numbers[];
 extern const size_t call_number_count;
 
 #define ATTR_ROOM 256		/* more of an attr than any kernel knows */
+#define TEXT_ROOM 256
 
 struct call {
 	enum which which;
@@ -40,6 +41,7 @@ struct call {
 	/* OPEN: its attr as it lay in memory, and how much of it could be read */
 	unsigned char attr[ATTR_ROOM];
 	size_t attr_read;
+	char text[TEXT_ROOM];	/* behind config1, of a probe in a program or function */
 	/* SECCOMP, PRCTL: what the filter that is set would answer perf_event_open(2) */
 	uint32_t answer;
 };

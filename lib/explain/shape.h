@@ -9,7 +9,6 @@
 #define ERRORS 8
 #define REQUESTS 12		/* of ioctl(2): the numbers of PERF_EVENT_IOC_* */
 #define LOOKS 1024		/* events of a shape whose counts are looked at */
-#define TEXT_ROOM 256
 #define RET_USER_NOTIF 0x7fc00000u	/* of a filter, v5.0 */
 #define FILTER_ACTION 0xffff0000u	/* of what a filter of system calls answers */
 

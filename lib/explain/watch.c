@@ -72,43 +72,60 @@ static enum target target_of(pid_t tid, int pid, uint64_t flags)
 	return TARGET_OTHER;
 }
 
-/* A probe in a program: the path stands behind config1, where the kernel looks for it. */
-static void read_text(const struct call *call, struct shape *ret)
+static uint32_t size_of(const struct call *call)
 {
-	if (ret->attr.config1 == 0 || ret->attr.type < PERF_TYPE_MAX ||
-	    ((int64_t)ret->attr.type != pm_pmu_type("uprobe") &&
-	     (int64_t)ret->attr.type != pm_pmu_type("kprobe")))
-		return;
-	(void)memory_text(call->tid, ret->attr.config1, ret->text, sizeof(ret->text));
-	ret->attr.config1 = 0;		/* an address, which differs from run to run */
-	memset(ret->raw + offsetof(struct perf_event_attr, config1), 0, sizeof(uint64_t));
+	uint32_t size;
+
+	memcpy(&size, call->attr + offsetof(struct perf_event_attr, size), sizeof(size));
+	size = size == 0 ? PERF_ATTR_SIZE_VER0 : size;
+	return size < call->attr_read ? size : (uint32_t)call->attr_read;
+}
+
+static void read_attr(const struct call *call, struct perf_event_attr *ret)
+{
+	const uint32_t size = size_of(call);
+
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, call->attr, size < sizeof(*ret) ? size : sizeof(*ret));
+}
+
+/* A probe in a program: the path stands behind config1, where the kernel looks for it. */
+static bool has_text(const struct perf_event_attr *attr)
+{
+	return attr->config1 != 0 && attr->type >= PERF_TYPE_MAX &&
+		((int64_t)attr->type == pm_pmu_type("uprobe") ||
+		 (int64_t)attr->type == pm_pmu_type("kprobe"));
 }
 
 static void describe(const struct call *call, struct shape *ret)
 {
-	uint32_t size;
-
 	memset(ret, 0, sizeof(*ret));
-	memcpy(&size, call->attr + offsetof(struct perf_event_attr, size), sizeof(size));
-	ret->size = size;
-	size = size == 0 ? PERF_ATTR_SIZE_VER0 : size;
-	size = size < call->attr_read ? size : (uint32_t)call->attr_read;
-	ret->have = size;
-	memcpy(ret->raw, call->attr, size);
-	memcpy(&ret->attr, call->attr, size < sizeof(ret->attr) ? size : sizeof(ret->attr));
+	memcpy(&ret->size, call->attr + offsetof(struct perf_event_attr, size), sizeof(ret->size));
+	ret->have = size_of(call);
+	memcpy(ret->raw, call->attr, ret->have);
+	read_attr(call, &ret->attr);
 	ret->flags = call->args[4];
 	ret->target = target_of(call->tid, (int)call->args[1], ret->flags);
 	ret->on_cpu = (int)call->args[2] >= 0;
 	ret->grouped = (int)call->args[3] >= 0;
 	ret->narrow = call->narrow;
-	read_text(call, ret);
+	if (!has_text(&ret->attr))
+		return;
+	memcpy(ret->text, call->text, sizeof(ret->text));
+	ret->attr.config1 = 0;		/* an address, which differs from run to run */
+	memset(ret->raw + offsetof(struct perf_event_attr, config1), 0, sizeof(uint64_t));
 }
 
 static bool before_open(struct call *call)
 {
 	const ssize_t got = memory_read(call->tid, call->args[0], call->attr, sizeof(call->attr));
+	struct perf_event_attr attr;
 
 	call->attr_read = got > 0 ? (size_t)got : 0;
+	read_attr(call, &attr);
+	memset(call->text, 0, sizeof(call->text));
+	if (has_text(&attr))
+		(void)memory_text(call->tid, attr.config1, call->text, sizeof(call->text));
 	remarks.bad_memory |= call->attr_read < PERF_ATTR_SIZE_VER0;
 	return true;
 }

@@ -311,7 +311,10 @@ kind = int(open("/sys/bus/event_source/devices/uprobe/type").read())
 path = ctypes.create_string_buffer(sys.argv[1].encode())
 attr = bytearray(struct.pack("IIQQQQQ", kind, 128, 0, 1, 0, 0, 1) + bytes(80))
 struct.pack_into("QQ", attr, 56, ctypes.addressof(path), int(sys.argv[2]))
-print(ctypes.CDLL(None).syscall(int(sys.argv[3]), (ctypes.c_char * 128).from_buffer(attr), 0, -1, -1, 8) >= 0)
+call, number, attr = ctypes.CDLL(None).syscall, int(sys.argv[3]), (ctypes.c_char * 128).from_buffer(attr)
+fd = call(number, attr, 0, -1, -1, 8)
+ctypes.memset(path, 65, len(sys.argv[1]))       # what is told is of the time of the call
+print(fd >= 0)
 """
 
 
