@@ -61,7 +61,10 @@ void exec_look(const struct call *call)
 	char name[1024], path[1200];
 	const char *rights;
 
-	if (!exec_loses || memory_text(call->tid, call->args[at], name, sizeof(name)) < 0)
+	if (memory_text(call->tid, call->args[at], name, sizeof(name)) < 0)
+		return;
+	caller_begins(name);
+	if (!exec_loses)
 		return;
 	if (name[0] == '/')
 		snprintf(path, sizeof(path), "/proc/%d/root%s", call->tid, name);

@@ -28,7 +28,10 @@ static const char usage[] =
 	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n"
 	"  --pretend     answer each refused open with an event that counts nothing: what would\n"
 	"                the program ask elsewhere?\n"
-	"  --pid PID     look at a process that runs, by ptrace(2), until it ends or ^C\n";
+	"  --pid PID     look at a process that runs, by ptrace(2), until it ends or ^C\n"
+	"What opens a few events is no slower. What opens thousands takes 2 to 4 times as long, and\n"
+	"where it keeps 10,000 events of its own thread open some 80 times: the kernel walks them all\n"
+	"whenever the thread waits, as it does at each call that is looked at.\n";
 
 struct options {
 	const char *json, *record, *pid;
@@ -212,6 +215,7 @@ int main(int argc, char **argv)
 		return explain(&options, &start);
 	}
 	start.argv = argv + optind;
+	callers.program = start.argv[0];
 	asked = start.ptrace;
 	choose(&start);
 	if (start.pretend && (start.why_ptrace != NULL || pretend_obstacle() != NULL))

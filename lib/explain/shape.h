@@ -38,6 +38,25 @@ extern struct files files;
 bool before_file(const struct call *call);
 void after_file(const struct call *call, int64_t result);
 
+#define CALLERS 3
+
+/* The names of the files of those that called: caller.c. */
+struct callers {
+	const char *program;			/* what was started; NULL: nobody was */
+	char names[CALLERS][64];
+	size_t count;
+	bool more;
+	bool started_others;			/* something of another name was executed */
+};
+
+extern struct callers callers;
+
+void caller_note(pid_t tid);
+/* Of a file that is executed. */
+void caller_begins(const char *path);
+/* Whether all that called are such others, by their names. */
+bool callers_are_others(void);
+
 /* Who asked, where a call was refused. */
 struct place {
 	bool known;

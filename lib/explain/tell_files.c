@@ -43,6 +43,24 @@ static bool are_headers_missing(void)
 	return is_missing_in("/sys/kernel/kheaders");
 }
 
+/* From tracefs come the numbers of tracepoints; who has them is refused by the level then. */
+static void say_level_behind(void)
+{
+	struct flow flow;
+	struct pm_env env;
+
+	if (pm_env_read(&env) < 0 || env.paranoid <= -1 || pm_env_has_cap(&env, PM_CAP_PERFMON) ||
+	    pm_env_has_cap(&env, PM_CAP_SYS_ADMIN))
+		return;
+	flow_begin(&flow, "  behind", INDENT);
+	flow_put(&flow, "when they are readable, kernel.perf_event_paranoid=%d still refuses "
+		 "whoever has no CAP_PERFMON: %s%sthe data of tracepoints (PERF_SAMPLE_RAW) "
+		 "take -1", env.paranoid,
+		 env.paranoid > 1 ? "tracepoints of the kernel take 1 or less, " : "",
+		 env.paranoid > 0 ? "those of all that runs on a CPU 0 or less, " : "");
+	flow_end(&flow);
+}
+
 static void say_tracefs(const char *when)
 {
 	struct pm_refusal refusal = { .cause = PM_CAUSE_NONE };
@@ -53,6 +71,7 @@ static void say_tracefs(const char *when)
 		return;
 	pm_refusal_of_tracefs(-err, &refusal);
 	note("%s: %s", when, refusal.gate);
+	say_level_behind();
 	flow_changes("  change", refusal.change, INDENT);
 }
 

@@ -46,6 +46,18 @@ static struct sums sum_up(void)
 	return ret;
 }
 
+/* "tiptop, which timeout started,": the program alone, where it called itself. */
+static void put_callers(struct flow *flow, const struct start *start)
+{
+	if (!callers_are_others()) {
+		flow_put(flow, "%s", start->argv[0]);
+		return;
+	}
+	for (size_t i = 0; i < callers.count; i++)
+		flow_put(flow, "%s%s", i == 0 ? "" : " and ", callers.names[i]);
+	flow_put(flow, ", which %s started,", start->argv[0]);
+}
+
 static void say_verdict(const struct start *start)
 {
 	const struct sums sums = sum_up();
@@ -60,13 +72,16 @@ static void say_verdict(const struct start *start)
 			 "which calls are made (PTRACE_GET_SYSCALL_INFO, Linux 5.3).",
 			 start->argv[0]);
 	else if (calls == 0)
-		flow_put(&flow, "%s %s perf_event_open.", start->argv[0], start->attached ?
-			 "has not called" : "never called");
-	else
-		flow_put(&flow, "%s called perf_event_open %llu time%s, in %zu way%s: %llu opened, "
-			 "%llu refused%s", start->argv[0], calls, calls == 1 ? "" : "s",
+		flow_put(&flow, "%s%s %s perf_event_open.", start->argv[0], callers.started_others ?
+			 " and what it started" : "", start->attached ? "has not called" :
+			 "never called");
+	else {
+		put_callers(&flow, start);
+		flow_put(&flow, " called perf_event_open %llu time%s, in %zu way%s: %llu opened, "
+			 "%llu refused%s", calls, calls == 1 ? "" : "s",
 			 shapes.count, shapes.count == 1 ? "" : "s", opened, refused,
 			 calls > opened + refused ? "" : ".");
+	}
 	if (calls > opened + refused)
 		flow_put(&flow, ", %llu not seen.", calls - opened - refused);
 	flow_end(&flow);

@@ -127,6 +127,7 @@ static bool before_open(struct call *call)
 	if (has_text(&attr))
 		(void)memory_text(call->tid, attr.config1, call->text, sizeof(call->text));
 	remarks.bad_memory |= call->attr_read < PERF_ATTR_SIZE_VER0;
+	caller_note(call->tid);
 	return true;
 }
 

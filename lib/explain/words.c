@@ -182,6 +182,7 @@ static void name_other(const struct shape *shape, char *buf, size_t size)
 
 void name_event(const struct shape *shape, char *buf, size_t size)
 {
+	static const char *const modes[] = { "", "u", "k", "h" };
 	const struct pm_event_spec spec = spec_of(shape);
 	const struct perf_event_attr *attr = &shape->attr;
 	size_t used;
@@ -194,10 +195,11 @@ void name_event(const struct shape *shape, char *buf, size_t size)
 	if (strncmp(buf, "event ", strlen("event ")) == 0)
 		name_other(shape, buf, size);
 	used = strlen(buf);
-	if (attr->exclude_kernel || attr->exclude_user || attr->precise_ip)
-		snprintf(buf + used, size - used, ":%s%s%.*s", attr->exclude_kernel &&
-			 !attr->exclude_user ? "u" : "", attr->exclude_user &&
-			 !attr->exclude_kernel ? "k" : "", (int)attr->precise_ip, "ppp");
+	if (attr->exclude_kernel && attr->exclude_user && attr->exclude_hv)
+		snprintf(buf + used, size - used, " in no mode");
+	else if (attr->exclude_kernel || attr->exclude_user || attr->precise_ip)
+		snprintf(buf + used, size - used, ":%s%.*s", modes[attr->exclude_kernel +
+			 2 * attr->exclude_user], (int)attr->precise_ip, "ppp");
 }
 
 bool counts_nothing(const struct shape *shape)

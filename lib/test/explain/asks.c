@@ -5,6 +5,7 @@
  *
  *   TYPE:CONFIG[:WORD]...   opens an event of its own thread
  *      u         of user mode                    cpu       of CPU 0, whatever runs there
+ *      none      of no mode: all are excluded
  *      sample    with a ring of 9 pages          bare      and without it
  *      freq=N    N samples a second              pages=N   of its ring, beside the first: 8 else
  *      each      a sample of each, in a ring of 2 pages, and lost ones are counted
@@ -65,6 +66,8 @@ static struct perf_event_attr attr_of(const char *word)
 	attr.type = (unsigned int)strtoul(word, &rest, 0);
 	attr.config = *rest == ':' ? strtoull(rest + 1, NULL, 0) : 0;
 	attr.exclude_kernel = attr.exclude_hv = strstr(word, ":u") != NULL;
+	if (strstr(word, ":none") != NULL)
+		attr.exclude_user = attr.exclude_kernel = attr.exclude_hv = 1;
 	if (strstr(word, ":sample") != NULL)
 		attr.sample_period = 1000000;
 	if (strstr(word, ":each") != NULL) {
