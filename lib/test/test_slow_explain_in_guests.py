@@ -10,143 +10,24 @@ consoles are kept, or are from.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import os
 import re
-import shlex
 import shutil
-import subprocess
-import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from guest_programs import Parts, parts, recording
 from reports import answers, asked, plain, recorded, recordings, requirements
-from test_gates_in_guests import bundle
-from test_slow_explain_programs import advice_helps, Call, Told, due, pair, programs, traced
+from test_slow_explain_programs import advice_helps, Call, Told, due, pair, traced
 
 TREE = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("make"),
               pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="no QEMU")]
 ROWS = os.environ.get("EXPLAIN_ROWS", "amd64-6.12").split()
-NAMES = os.environ.get("EXPLAIN_NAMES", "perf-stat perf-stat-system perf-record perf-record-dwarf perf-record-system "
-                       "perf-record-branches perf-top perf-trace perf-sched perf-mem stress-ng papi-avail node-exporter tiptop "
-                       "powertop").split()
-PERSONAS = os.environ.get("EXPLAIN_PERSONAS", "root perfmon user").split()
-RUN = r"""#!/bin/sh
-here=$(cd "$(dirname "$0")" && pwd)
-from=$(pwd)
-mkdir -p /lib && ln -s "$here/root/lib64" /lib64 && ln -s "$here/root/lib" /lib/x86_64-linux-gnu
-mkdir -p /usr/share && ln -s "$here/root/terminfo" /usr/share/terminfo
-mkdir -p /tmp/made && chmod 1777 /tmp/made /tmp
-mount -t tracefs none /sys/kernel/tracing 2>/dev/null
-cd /tmp/made && ip link set lo up 2>/dev/null
-PATH=$here/root/bin:$PATH HOME=/tmp/made TERM=linux
-export PATH HOME TERM
-as() {	# PERSONA WORDS...
-	persona=$1
-	shift
-	"$here/bin/launch" --out /tmp/told --persona "$persona" --personas "$here/suites/personas.txt" --timeout 100 -- "$@"
-}
-give() {	# KIND NAME PERSONA FILE
-	echo "@part $1 $2 $3"; gzip -c "$4" | base64; echo "@end"
-}
-table() {	# NAME PERSONA WORDS...
-	name=$1 persona=$2
-	shift 2
-	rm -f /tmp/made/*
-	as "$persona" "$here/root/bin/strace" -f -v -X raw -e trace=perf_event_open -o /tmp/made/log -- "$@"
-	give strace "$name" "$persona" /tmp/made/log
-	as "$persona" "$here/bin/explain" --quiet --json /tmp/made/told --record /tmp/made/real -- "$@"
-	give told "$name" "$persona" /tmp/made/told
-	give real "$name" "$persona" /tmp/made/real
-	tail -n 3 /tmp/told
-}
-replay() {	# NAME PERSONA
-	as "$2" "$here/bin/replay" "$here/recordings/$1.$2.json"
-	give replay "$1" "$2" /tmp/told
-}
-ls /sys/bus/event_source/devices >/tmp/pmus
-give pmus - - /tmp/pmus
-cat /proc/sys/kernel/perf_event_paranoid >/tmp/level
-give level - - /tmp/level
-%s
-give finished - - /tmp/level
-cd "$from" && exec "$here/run-it.sh" "$@"
-"""
-# All of it is one probe to who watches the guest, and takes minutes: it is not to be taken for hung.
-PATIENT = ("import pathlib, runpy, sys; from kernels import matrix; matrix.load.__defaults__ = (pathlib.Path(sys.argv.pop(1)),); "
-           "runpy.run_module('kernels', run_name='__main__')")
 ERRNO = re.compile(r"\((E[A-Z0-9]+)\)|\b(E[A-Z]{3,})\b")
-Parts = dict[tuple[str, str, str], str]
-
-
-def program_of(words: list[str]) -> str:
-    return shutil.which(next(word for word in words if word not in ("timeout", "3", "4"))) or ""
-
-
-def words_of(name: str) -> list[str]:
-    """What ends after some seconds here may not have begun by then in a guest, or not end for a minute (perf top).
-
-    The program is in the path there, wherever it is here.
-    """
-    words = [Path(word).name if word == program_of(programs()[name]) else word for word in programs()[name]]
-    return ["timeout", "-k", "10", "30", *words[2:]] if words[0] == "timeout" else words
-
-
-def recording(name: str, persona: str) -> Path:
-    return TREE / "reports/data/recordings" / f"{name}.{persona}.json"
-
-
-def fill(place: Path, wanted: list[str]) -> None:
-    """The programs, and what they are linked with."""
-    for folder in ("root/bin", "root/lib", "root/lib64", "root/terminfo/l", "recordings"):
-        (place / folder).mkdir(parents=True)
-    for program in ["/usr/bin/strace", *(program_of(programs()[name]) for name in wanted)]:
-        shutil.copy(os.path.realpath(program), place / "root/bin" / Path(program).name)
-        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-        for path in re.findall(r"(/\S+) \(0x", listed):
-            shutil.copy(os.path.realpath(path), place / ("root/lib64" if "ld-linux" in path else "root/lib") / Path(path).name)
-    for path in (TREE / "reports/data/recordings").glob("*.json"):
-        shutil.copy(path, place / "recordings")
-    if Path("/lib/terminfo/l/linux").exists():
-        shutil.copy("/lib/terminfo/l/linux", place / "root/terminfo/l")
-
-
-def ask(row: str, place: Path, wanted: list[str]) -> str:
-    """What the guest's console said."""
-    asking = place / "bundle"
-    shutil.copytree(bundle(), asking, symlinks=True)
-    fill(asking, wanted)
-    (asking / "run.sh").rename(asking / "run-it.sh")
-    lines = [f"table {name} {persona} {shlex.join(words_of(name))}" for name in wanted for persona in PERSONAS]
-    lines += [f"replay {name} {persona}" for name in wanted for persona in PERSONAS if recording(name, persona).exists()]
-    (asking / "run.sh").write_text(RUN % "\n".join(lines), encoding="utf-8")
-    (asking / "run.sh").chmod(0o755)
-    rows = (TREE / "kernels/matrix.toml").read_text(encoding="utf-8")
-    (place / "matrix.toml").write_text(re.sub(r"^stall = \d+", "stall = 3000", rows, flags=re.M), encoding="utf-8")
-    subprocess.run([sys.executable, "-c", PATIENT, place / "matrix.toml", "run", row, "--bundle", asking, "--probe",
-                    "perm.available", "--persona", "root", "--no-disturb", "--cold", "--timeout", "3000", "--out",
-                    place / "out"], cwd=TREE, stdin=subprocess.DEVNULL, timeout=3600, check=False)
-    return (place / "out" / row / "console.log").read_text(encoding="utf-8", errors="replace")
-
-
-@lru_cache(maxsize=None)
-def parts(row: str, place: Path) -> Parts:
-    wanted = [name for name in NAMES if program_of(programs()[name])]
-    if len(wanted) < 2 or not shutil.which("strace"):
-        pytest.skip("two of the programs, or strace, are not installed")
-    logs = os.environ.get("EXPLAIN_LOGS")
-    kept = Path(logs, row + ".log") if logs else None
-    log = kept.read_text(encoding="utf-8") if kept and kept.exists() else ask(row, place, wanted)
-    if kept and "@part finished" in log:
-        kept.write_text(log, encoding="utf-8")
-    found = re.findall(r"^@part (\w+) (\S+) (\S+)\n([A-Za-z0-9+/=\n]*)^@end", log.replace("\r", ""), re.M)
-    return {(kind, name, persona): gzip.decompress(base64.b64decode(text)).decode(errors="replace")
-            for kind, name, persona, text in found}
 
 
 @pytest.fixture(scope="module", name="place")
@@ -208,6 +89,29 @@ def chain_holds(name: str, user: Told, root: Told) -> None:
         assert not behind or ends_ == {behind[1]}, (name, call, gate, ends_)
         print(f"\n    {name:22} {call.type} {call.config:#x} behind the level {behind[1] if behind else 'nothing'}, root "
               f"{', '.join(sorted(ends_)) or 'opens'}", end="")
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_files_that_are_opened_as_advised(row: str, place: Path) -> None:
+    """Who reads tracefs then meets the level, as was told; with CAP_PERFMON all opens, and with CAP_BPF programs of BPF load."""
+    asking = place / row
+    asking.mkdir(exist_ok=True)
+    found = parts(row, asking)
+    told = {(name, persona): json.loads(text) for (kind, name, persona), text in found.items() if kind == "advised" and text}
+    if not told:
+        pytest.skip("none of the programs is installed")
+    for (name, persona), value in sorted(told.items()):
+        opened = sum(shape["opened"] for shape in value["asked"])
+        names = {gate["name"] for gate in value["gates"]}
+        before = found.get(("text", name, persona), "")
+        print(f"\n{row:14} {name:22} {persona:8} opened {opened:3} of {sum(shape['calls'] for shape in value['asked']):3} gates {names}", end="")
+        if persona == "user" and before:
+            assert "tracefs is mounted, but its files are not readable" in before, before
+        if persona == "user" and value["asked"]:
+            assert "when they are readable, kernel.perf_event_paranoid" in before and names == {"level"} and not opened, value
+        if persona == "bpfmon" or (persona == "perfmon" and name.startswith("perf-")):
+            assert opened and "level" not in names, found["advised-text", name, persona]
+    print()
 
 
 # --------------------------------------------------------------------------------------- what was foretold

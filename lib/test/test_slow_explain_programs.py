@@ -3,8 +3,9 @@
 
 The programs are those of reports/data/recordings/record that are installed. A call is known by its type, config,
 exclude_kernel, precise_ip and whether it watches a CPU. As kernel/events/core.c has it, without CAP_PERFMON a call that
-watches a CPU needs perf_event_paranoid 0 or less (EACCES), one that watches the kernel 1 or less; a hardware event
-without a PMU is ENOENT. `pytest -m slow -s` prints the table.
+watches a CPU needs perf_event_paranoid 0 or less (EACCES), one that watches the kernel 1 or less, as branches of more than
+user mode do and on some kernels call chains with the kernel's part; a hardware event without a PMU is ENOENT, branches of a
+software event EOPNOTSUPP. `pytest -m slow -s` prints the table.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ IDS = ["setpriv", "--reuid=64321", "--regid=64321", "--clear-groups"]
 FREED = "freed"
 PERSONAS = {"root": [], "perfmon": [*IDS, "--inh-caps=+perfmon", "--ambient-caps=+perfmon"], "user": IDS, "filter": []}
 TYPES = ["hardware", "software", "tracepoint", "cache", "raw", "breakpoint"]
+CALLCHAIN, BRANCH_STACK, BRANCH_USER, BRANCH_BEYOND = 0x20, 0x800, 1, 6       # of perf_event.h; beyond: kernel, hypervisor
+# What coz profiles: it reads lines of DWARF 4 alone.
+APP = "int main(void)\n{\n\tvolatile unsigned long number = 0;\n\n\twhile (number < 20000000)\n\t\tnumber++;\n\treturn 0;\n}\n"
 OTHER_TRACERS = {"rr": "traces by itself, which strace ends"}
 
 
@@ -48,6 +52,8 @@ class Call(NamedTuple):
     kernel: bool        # watched
     precise: int
     cpu: bool           # watched, whatever runs on it
+    chains: bool        # with the kernel's part
+    branches: str       # "user" mode alone, or "more"
 
 
 @pytest.fixture(scope="module", name="place")
@@ -56,6 +62,8 @@ def _place() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         shutil.copy(TREE / "build" / platform.machine() / "explain", Path(name, "explain"))
+        Path(name, "app.c").write_text(APP, encoding="utf-8")
+        subprocess.run(["gcc", "-g", "-gdwarf-4", "-o", Path(name, "app"), Path(name, "app.c")], check=True, timeout=100)
         yield Path(name)
 
 
@@ -63,6 +71,7 @@ def run(place: Path, persona: str, before: list[str], words: list[str]) -> None:
     """Bounded; programs that trace system calls are told to by `before`."""
     scratch = Path(tempfile.mkdtemp(dir=place))
     scratch.chmod(0o777)
+    shutil.copy(place / "app", scratch)
     limits = {"filter": lambda: refuse_perf(errno.EPERM),
               FREED: lambda: install_filter(ERRNO | errno.EPERM, OTHER_CALL[platform.machine()])}
     limit = limits.get(persona)
@@ -74,6 +83,13 @@ def number(text: str) -> int:
     """Of a cache event strace writes three, as in 0x1<<16|0<<8|0x3."""
     parts = [part.partition("<<") for part in text.split("|")]
     return sum(int(value, 0) << int(shift or "0") for value, _, shift in parts)
+
+
+def sampled(sample_type: int, filters: int, excluded: set[str]) -> tuple[bool, str]:
+    """Chains and branches. A filter of branches that names no mode has those of its event (perf_copy_attr)."""
+    chains = bool(sample_type & CALLCHAIN) and "exclude_callchain_kernel" not in excluded
+    beyond = filters & BRANCH_BEYOND or not (filters & (BRANCH_BEYOND | BRANCH_USER) or {"exclude_kernel", "exclude_hv"} <= excluded)
+    return chains, ("more" if beyond else "user") if sample_type & BRANCH_STACK else ""
 
 
 def traced(log: str) -> set[tuple[Call, str]]:
@@ -94,8 +110,10 @@ def traced(log: str) -> set[tuple[Call, str]]:
         kind = number(attr["type"])
         name = TYPES[kind] if kind < len(TYPES) else "pmu"
         config = 0 if name in ("tracepoint", "pmu", "raw") else number(attr.get("config", "0"))
-        seen.add((Call(name, config, attr.get("exclude_kernel") != "1", number(attr.get("precise_ip", "0")),
-                       number(found[2]) in (-1, 0xffffffff)), found[4] or ""))
+        excluded = {key for key, value in attr.items() if key.startswith("exclude_") and value == "1"}
+        more = sampled(number(attr.get("sample_type", "0")), number(attr.get("branch_sample_type", "0")), excluded)
+        seen.add((Call(name, config, "exclude_kernel" not in excluded, number(attr.get("precise_ip", "0")),
+                       number(found[2]) in (-1, 0xffffffff), *more), found[4] or ""))
     return seen
 
 
@@ -120,8 +138,9 @@ def pair(value: dict[str, Any], recording: dict[str, Any]) -> Told:
         attr = call["attr"]
         name = attr["type"] if attr["type"] in TYPES else "pmu"
         config = 0 if name in ("tracepoint", "pmu", "raw") else int(attr["config"], 16)
+        more = sampled(*(int(str(attr["fields"].get(field, "0")), 16) for field in ("sample_type", "branch_sample_type")), {*attr["flags"]})
         key = Call(name, config, "exclude_kernel" not in attr["flags"], attr["flags"].get("precise_ip", 0),
-                   call["target"] == "cpu")
+                   call["target"] == "cpu", *more)
         for error in [*call["errors"], *([""] if call["opened"] else [])]:
             ends.add((key, error))
             if error and shape["gate"]:
@@ -144,6 +163,12 @@ def due(persona: str, call: Call, error: str, paranoid: int, core: bool) -> str:
         return "filter"
     if persona == "user" and error == "EACCES" and (call.cpu and paranoid > 0 or call.kernel and paranoid > 1):
         return f"kernel.perf_event_paranoid={paranoid}, {0 if call.cpu else 1} or less is needed"
+    if persona == "user" and error == "EACCES" and paranoid > 1 and call.branches == "more":
+        return f"kernel.perf_event_paranoid={paranoid}, 1 or less is needed"
+    if persona == "user" and error == "EACCES" and paranoid > 1 and call.chains:
+        return "call chains have the kernel's part"
+    if error == "EOPNOTSUPP" and call.type == "software" and call.branches:
+        return "PERF_SAMPLE_BRANCH_STACK"
     if error == "ENOENT" and call.type in ("hardware", "cache", "raw") and not core:
         return "no CPU PMU"
     return ""
@@ -191,7 +216,7 @@ def filter_opens(name: str, refused: Told, root: Told, freed: Told) -> None:
 def advice_helps(name: str, user: Told, perfmon: Told) -> None:
     """setcap cap_perfmon is what a level advises: calls that both make open with it, or it was said to be in vain."""
     both = {(call, error): gate for (call, error), gate in user.gates.items()
-            if gate["name"] == "level" and any(call == other for other, _ in perfmon.ends)}
+            if (gate["name"] == "level" or "cap_perfmon" in gate["change"]) and any(call == other for other, _ in perfmon.ends)}
     opened = {key for key in both if (key[0], "") in perfmon.ends}
     print(f"\n{name:22} advice   level {len(both):3} open with it {len(opened):3} said to be in vain "
           f"{len([1 for gate in both.values() if gate['in_vain']]):3}", end="")
