@@ -29,9 +29,9 @@ static const char usage[] =
 	"  --pretend     answer each refused open with an event that counts nothing: what would\n"
 	"                the program ask elsewhere?\n"
 	"  --pid PID     look at a process that runs, by ptrace(2), until it ends or ^C\n"
-	"What opens a few events is no slower. What opens thousands takes 2 to 4 times as long, and\n"
-	"where it keeps 10,000 events of its own thread open some 80 times: the kernel walks them all\n"
-	"whenever the thread waits, as it does at each call that is looked at.\n";
+	"What opens a few events is no slower. What opens thousands takes 2 to 4 times as long,\n"
+	"and where it keeps 10,000 events of its own thread open some 80 times: the kernel walks\n"
+	"them all whenever the thread waits, as it does at each call that is looked at.\n";
 
 struct options {
 	const char *json, *record, *pid;

@@ -164,7 +164,7 @@ def fill(place: Path, wanted: list[str]) -> None:
     if "coz" in wanted:
         (place / "root/bin/coz").write_text(COZ, encoding="utf-8")
     (place / "root/app.c").write_text(APP, encoding="utf-8")
-    subprocess.run(["gcc", "-g", "-gdwarf-4", "-o", place / "root/bin/app", place / "root/app.c"], check=True, timeout=100)
+    subprocess.run(["gcc", "-g", "-gdwarf-4", "-o", place / "root/bin/app", place / "root/app.c"], check=True, timeout=120)
     for path in [Path(path) for name in wanted for path in ALSO.get(name, [])]:
         copy_tree(path, place)
     for name in "passwd", "nsswitch.conf":

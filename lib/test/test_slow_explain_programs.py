@@ -63,7 +63,7 @@ def _place() -> Iterator[Path]:
         Path(name).chmod(0o777)
         shutil.copy(TREE / "build" / platform.machine() / "explain", Path(name, "explain"))
         Path(name, "app.c").write_text(APP, encoding="utf-8")
-        subprocess.run(["gcc", "-g", "-gdwarf-4", "-o", Path(name, "app"), Path(name, "app.c")], check=True, timeout=100)
+        subprocess.run(["gcc", "-g", "-gdwarf-4", "-o", Path(name, "app"), Path(name, "app.c")], check=True, timeout=120)
         yield Path(name)
 
 
