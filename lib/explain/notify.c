@@ -302,7 +302,10 @@ static void try_it(int line)
 	_exit(0);
 }
 
-/* Serves the child until it has ended. Returns whether its open was seen. */
+/*
+ * Serves the child until it has ended. Returns whether its open was seen. The other end of the
+ * line closes then; the listener hangs up at once only since v6.11, before when the child is reaped.
+ */
 static bool is_seen(int listener, int line)
 {
 	struct pollfd lines[2] = {
@@ -313,18 +316,17 @@ static bool is_seen(int listener, int line)
 	while (poll(lines, 2, 10000) > 0) {
 		struct notif notif;
 		struct call call;
+		char byte;
 
 		if ((lines[0].revents & POLLIN) && receive(listener, &notif) == 0) {
 			seen |= call_of(notif.data.arch, notif.data.nr, &call) &&
 				call.which == CALL_OPEN;
 			(void)go_on(listener, notif.id);
 		}
-		if (lines[0].revents & (POLLHUP | POLLERR))
+		if ((lines[0].revents | lines[1].revents) & (POLLHUP | POLLERR))
 			break;
-		if (lines[1].revents & (POLLHUP | POLLERR))
+		if ((lines[1].revents & POLLIN) && read(line, &byte, 1) != 1)
 			break;
-		if (lines[1].revents & POLLIN)
-			lines[1].fd = -1;
 	}
 	return seen;
 }

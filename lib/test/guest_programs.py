@@ -47,7 +47,7 @@ give() {	# KIND NAME PERSONA FILE
 	echo "@part $1 $2 $3"; gzip -c "$4" | base64; echo "@end"
 }
 clean() {
-	rm -rf /tmp/made/* && cp "$here/root/bin/app" "$here/root/app.c" /tmp/made
+	rm -rf /tmp/made/* /tmp/told && cp "$here/root/bin/app" "$here/root/app.c" /tmp/made
 }
 alone() {	# NAME PERSONA WORDS...
 	name=$1 persona=$2
@@ -175,18 +175,22 @@ def fill(place: Path, wanted: list[str]) -> None:
         shutil.copy("/lib/terminfo/l/linux", place / "root/terminfo/l")
 
 
-def ask(row: str, place: Path, wanted: list[str]) -> str:
-    """What the guest's console said."""
-    asking = place / "bundle"
-    shutil.copytree(bundle(), asking, symlinks=True)
-    fill(asking, wanted)
-    (asking / "run.sh").rename(asking / "run-it.sh")
+def lines_of(wanted: list[str]) -> list[str]:
+    """What is done in the guest: each program as each persona, and its recording."""
     lines = []
     for name in wanted:
         looks = ("alone" if name in OTHER_TRACERS else "traced"), "explained"
         lines += [f"{look} {name} {persona} {shlex.join(words_of(name))}" for persona in PERSONAS for look in looks]
         lines += [f"replay {name} {persona}" for persona in PERSONAS if recording(name, persona).exists()]
-    lines += [OPEN_TRACEFS, *(f"advised {name} {shlex.join(words_of(name))}" for name in NEED_TRACEFS if program_of(programs()[name]))]
+    return [*lines, OPEN_TRACEFS, *(f"advised {name} {shlex.join(words_of(name))}" for name in NEED_TRACEFS if program_of(programs()[name]))]
+
+
+def ask(row: str, place: Path, wanted: list[str], lines: list[str], pmu: str = "") -> str:
+    """What the guest's console said."""
+    asking = place / "bundle"
+    shutil.copytree(bundle(), asking, symlinks=True)
+    fill(asking, wanted)
+    (asking / "run.sh").rename(asking / "run-it.sh")
     (asking / "run.sh").write_text(RUN % "\n".join(lines), encoding="utf-8")
     (asking / "run.sh").chmod(0o755)
     rows = (TREE / "kernels/matrix.toml").read_text(encoding="utf-8")
@@ -194,8 +198,14 @@ def ask(row: str, place: Path, wanted: list[str]) -> str:
     (place / "matrix.toml").write_text(rows, encoding="utf-8")
     subprocess.run([sys.executable, "-c", PATIENT, place / "matrix.toml", "run", row, "--bundle", asking, "--probe",
                     "perm.available", "--persona", "root", "--no-disturb", "--cold", "--timeout", "3000", "--out",
-                    place / "out"], cwd=TREE, stdin=subprocess.DEVNULL, timeout=3600, check=False)
+                    place / "out", *(["--pmu", pmu] if pmu else [])], cwd=TREE, stdin=subprocess.DEVNULL, timeout=3600, check=False)
     return (place / "out" / row / "console.log").read_text(encoding="utf-8", errors="replace")
+
+
+def read_parts(log: str) -> Parts:
+    found = re.findall(r"^@part (\S+) (\S+) (\S+)\n([A-Za-z0-9+/=\n]*)^@end", log.replace("\r", ""), re.M)
+    return {(kind, name, persona): gzip.decompress(base64.b64decode(text)).decode(errors="replace")
+            for kind, name, persona, text in found}
 
 
 @lru_cache(maxsize=None)
@@ -205,9 +215,7 @@ def parts(row: str, place: Path) -> Parts:
         pytest.skip("two of the programs, or strace, are not installed")
     logs = os.environ.get("EXPLAIN_LOGS")
     kept = Path(logs, row + ".log") if logs else None
-    log = kept.read_text(encoding="utf-8") if kept and kept.exists() else ask(row, place, wanted)
+    log = kept.read_text(encoding="utf-8") if kept and kept.exists() else ask(row, place, wanted, lines_of(wanted))
     if kept and "@part finished" in log:
         kept.write_text(log, encoding="utf-8")
-    found = re.findall(r"^@part (\S+) (\S+) (\S+)\n([A-Za-z0-9+/=\n]*)^@end", log.replace("\r", ""), re.M)
-    return {(kind, name, persona): gzip.decompress(base64.b64decode(text)).decode(errors="replace")
-            for kind, name, persona, text in found}
+    return read_parts(log)

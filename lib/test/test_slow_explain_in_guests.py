@@ -16,6 +16,7 @@ import re
 import shutil
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -76,6 +77,14 @@ def test_what_is_said_of_programs(row: str, place: Path) -> None:
             chain_holds(name, user, root)
     print()
     assert asked > 100 and not wrong, wrong
+    assert median(longer(found)) < 5000, "explain takes seconds to begin, or to end"
+
+
+def longer(found: Parts) -> list[int]:
+    """Of each run under explain, how many milliseconds more it took than the one under strace."""
+    took = {key: int(said[1]) for key, text in found.items() if key[0] in ("says", "text") and (said := re.search(r" ms=([0-9]+) ", text))}
+    return [took[key] - took["says", name, persona] for key in took if key[0] == "text"
+            for _, name, persona in [key] if ("says", name, persona) in took]
 
 
 def chain_holds(name: str, user: Told, root: Told) -> None:
@@ -89,6 +98,11 @@ def chain_holds(name: str, user: Told, root: Told) -> None:
         assert not behind or ends_ == {behind[1]}, (name, call, gate, ends_)
         print(f"\n    {name:22} {call.type} {call.config:#x} behind the level {behind[1] if behind else 'nothing'}, root "
               f"{', '.join(sorted(ends_)) or 'opens'}", end="")
+
+
+def ends_of(value: dict[str, Any]) -> set[tuple[str, str, bool, str]]:
+    """Of what was asked, what opened, and which errno the rest got."""
+    return {(shape["event"], shape["target"], shape["opened"] > 0, " ".join(shape["errors"])) for shape in value["asked"]}
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -105,12 +119,14 @@ def test_files_that_are_opened_as_advised(row: str, place: Path) -> None:
         names = {gate["name"] for gate in value["gates"]}
         before = found.get(("text", name, persona), "")
         print(f"\n{row:14} {name:22} {persona:8} opened {opened:3} of {sum(shape['calls'] for shape in value['asked']):3} gates {names}", end="")
-        if persona == "user" and before:
+        if persona == "user" and value["asked"] and before:
             assert "tracefs is mounted, but its files are not readable" in before, before
-        if persona == "user" and value["asked"]:
-            assert "when they are readable, kernel.perf_event_paranoid" in before and names == {"level"} and not opened, value
+            assert "when they are readable, kernel.perf_event_paranoid" in before, before
+            assert "level" in names and not any(shape["opened"] for shape in value["asked"] if "raw data" in shape["mode"]), value
         if persona == "bpfmon" or (persona == "perfmon" and name.startswith("perf-")):
-            assert opened and "level" not in names, found["advised-text", name, persona]
+            # opensnoop looks for one of its tracepoints in debugfs, which stays closed, and leaves it out
+            assert "level" not in names and ends_of(value) <= ends_of(json.loads(found.get(("told", name, "root"), json.dumps(value))))
+            assert value["asked"], found["advised-text", name, persona]
     print()
 
 
@@ -125,18 +141,31 @@ def ends(call: dict[str, Any]) -> set[str]:
     return {*call["errors"], *([""] if call["opened"] else [])}
 
 
+# What explain blames, and the words of a replay for it.
+BLAMED = {"hardware_missing": "absent: no such event here", "level": "blocked: EACCES: perf_event_paranoid=",
+          "chain": "refuses call chains with the kernel's part", "missing": "absent: no PMU here offers branch stacks"}
+
+
+def gates_of(found: Parts, name: str, persona: str) -> dict[str, str]:
+    """Of each call that was refused, what explain blamed."""
+    told, real = (json.loads(found[kind, name, persona]) for kind in ("told", "real"))
+    return {key(call): told["gates"][shape["gate"] - 1]["name"]
+            for shape, call in zip(told["asked"], real["calls"], strict=True) if shape["gate"]}
+
+
 @pytest.mark.parametrize("row", ROWS)
 def test_what_a_replay_says_is_what_programs_get(row: str, place: Path) -> None:
     asking = place / row
     asking.mkdir(exist_ok=True)
     found = parts(row, asking)
-    right = wrong = refused = elsewhere = 0
+    right = wrong = refused = elsewhere = alike = 0
     misses = []
     for (kind, name, persona), text in found.items():
         if kind != "real" or not text or ("replay", name, persona) not in found:
             continue
         real = {key(call): call for call in json.loads(text)["calls"]}
         asked = json.loads(recording(name, persona).read_text(encoding="utf-8"))["calls"]
+        gates = gates_of(found, name, persona)
         said = {int(number): (word, reason) for word, number, reason in
                 re.findall(r"^(ok|not ok) (\d+) replay\.\S+(.*)$", found["replay", name, persona], re.M)}
         for number, call in enumerate(asked, 1):
@@ -150,12 +179,16 @@ def test_what_a_replay_says_is_what_programs_get(row: str, place: Path) -> None:
             if predicted in outcome:
                 right += 1
                 refused += predicted != ""
+                same = predicted != "" and BLAMED.get(gates[key(call)], "none") in reason
+                alike += same
+                if predicted and not same:
+                    misses.append((name, persona, number, gates[key(call)], reason))
             else:
                 wrong += 1
                 misses.append((name, persona, number, predicted, outcome, reason))
-    print(f"\n{row}: of calls that program and recording have in common {right} right ({refused} refusals), {wrong} "
-          f"wrong; {elsewhere} of the recording were not made there", *misses, sep="\n")
-    assert right > 50 and right >= 0.98 * (right + wrong), misses
+    print(f"\n{row}: of calls that program and recording have in common {right} right ({refused} refusals, {alike} "
+          f"by the same gate), {wrong} wrong; {elsewhere} of the recording were not made there", *misses, sep="\n")
+    assert right > 50 and right >= 0.98 * (right + wrong) and alike >= 0.98 * refused, misses
 
 
 def said_of(row: str, call: dict[str, Any], asked: dict[str, Any], persona: str) -> str:
