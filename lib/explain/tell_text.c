@@ -123,14 +123,7 @@ static void put_outcome(const struct shape *shape, const struct reason *reason,
 		       reason->again == 0 ? "opens" : pm_errno_name(reason->again));
 	if (shape->pretended > shape->unasked)
 		pm_put(words, ", %spretended", shape->pretended < shape->calls ? "in part " : "");
-	if (shape->rings > 0)
-		pm_put(words, "%sring%s of %llu pages", words->length ? ", " : "",
-		       shape->rings > 1 ? "s" : "", (unsigned long long)shape->most_pages);
-	if (shape->map_error.count > 0)
-		pm_put(words, "%s%s of %llu pages: %s%s", words->length ? ", " : "",
-		       shape->map_is_aux ? "AUX area" : "ring", (unsigned long long)
-		       shape->map_bytes / (uint64_t)sysconf(_SC_PAGESIZE),
-		       pm_errno_name(shape->map_error.error), at_gate);
+	put_rings(shape, at_gate, words);
 }
 
 static const char *label_of(const struct shape *shape)

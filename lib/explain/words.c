@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../policy/diagnosis/words.h"
 #include "../policy/spec/spec.h"
@@ -292,4 +293,24 @@ void name_target(const struct shape *shape, char *buf, size_t size)
 		pm_put(&text, ", in a group");
 	if (shape->narrow && sizeof(long) == 8)
 		pm_put(&text, " (32-bit)");
+}
+
+void put_rings(const struct shape *shape, const char *at_gate, struct pm_words *words)
+{
+	const struct error_count *error = &shape->map_error;
+	const unsigned long long rings = shape->rings, pages = shape->most_pages,
+		refused = shape->map_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+	const bool same = rings > 0 && error->count > 0 && refused == pages && !shape->map_is_aux;
+
+	if (rings > 0 && same)
+		pm_put(words, "%s%llu of %llu rings of %llu pages, the rest %s%s", words->length ?
+		       ", " : "", rings, rings + error->count, pages,
+		       pm_errno_name(error->error), at_gate);
+	else if (rings > 0)
+		pm_put(words, "%sring%s of %llu pages", words->length ? ", " : "",
+		       rings > 1 ? "s" : "", pages);
+	if (error->count > 0 && !same)
+		pm_put(words, "%s%s of %llu pages: %s%s", words->length ? ", " : "",
+		       shape->map_is_aux ? "AUX area" : "ring", refused,
+		       pm_errno_name(error->error), at_gate);
 }

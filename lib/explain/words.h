@@ -32,6 +32,10 @@ bool counts_nothing(const struct shape *shape);
 /* Of a breakpoint: the processor would have to watch across its own boundaries. */
 bool is_unaligned(const struct shape *shape);
 
+/* "rings of 129 pages", "1 of 2 rings of 129 pages, the rest EPERM [2]" */
+struct pm_words;
+void put_rings(const struct shape *shape, const char *at_gate, struct pm_words *words);
+
 unsigned int cpus_of(const struct shape *shape);
 
 #endif

@@ -113,6 +113,19 @@ def test_a_ring(place: Path) -> None:
 
 
 @as_root
+def test_some_rings_of_many_are_refused(place: Path) -> None:
+    """One more than perf_event_mlock_kb has room for, of a user who has no others and may lock nothing."""
+    room = int(Path("/proc/sys/kernel/perf_event_mlock_kb").read_text(encoding="utf-8")) * 1024
+    pages = 1 << max((room // os.sysconf("SC_PAGE_SIZE") - 1).bit_length() - 1, 0)
+    fit = room * (os.cpu_count() or 1) // ((1 + pages) * os.sysconf("SC_PAGE_SIZE"))
+    run = Explained(place, f"times={fit + 1}", "keep", f"{CLOCK}:u:sample:pages={pages}",
+                    before=("setpriv", "--reuid=64330", "--regid=64330", "--clear-groups"), limit=lower(resource.RLIMIT_MEMLOCK, 0))
+    assert run.errors == [0] * (fit + 1)
+    assert f"{fit} of {fit + 1} rings of {pages + 1} pages, the rest EPERM [1]" in run.text
+    assert run.gate(run.one())["name"] == "locked_memory"
+
+
+@as_root
 @pytest.mark.skipif(not shutil.which("perf"), reason="no perf")
 def test_rings_that_are_too_large(place: Path) -> None:
     """The pages that are advised fit for each CPU, and twice as many do not; for a user who has no other rings."""
