@@ -304,7 +304,7 @@ static void try_it(int line)
 
 /*
  * Serves the child until it has ended. Returns whether its open was seen. The other end of the
- * line closes then; the listener hangs up at once only since v6.11, before when the child is reaped.
+ * line closes then; the listener hangs up then since v6.11, before that when the child is reaped.
  */
 static bool is_seen(int listener, int line)
 {
