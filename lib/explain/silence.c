@@ -72,6 +72,8 @@ void put_silence(const struct shape *shape, struct pm_words *words)
 		put(words, "no thread ran on that CPU (%u of %u)", shape->never_there, looked);
 	if (has_no_ring(shape))
 		pm_put(words, "%sno ring was mapped", words->length ? ", " : "");
+	if (has_no_ring(shape) && shape->sum > 0)
+		pm_put(words, ", counted %llu", (unsigned long long)shape->sum);
 	if (shape->never_ran > 0)
 		put(words, "never on a counter (%u of %u)", shape->never_ran, looked);
 	if (shape->part_time > 0)
@@ -140,8 +142,8 @@ void say_silence(void)
 		no_ring |= has_no_ring(shapes.list[i]);
 	}
 	if (no_ring)
-		say("events that sample, and no ring was mapped: their samples go nowhere; mmap(2) "
-		    "of the descriptor makes a ring");
+		say("events that sample, and no ring was mapped: their samples go nowhere, and "
+		    "only their counts can be read; mmap(2) of the descriptor makes a ring");
 	if (count_of(offsetof(struct shape, never_ran)) > 0)
 		say("events that never got a counter: others hold them, or a group is larger than "
 		    "the PMU; their 0 is no count");

@@ -47,13 +47,13 @@ give() {	# KIND NAME PERSONA FILE
 	echo "@part $1 $2 $3"; gzip -c "$4" | base64; echo "@end"
 }
 clean() {
-	rm -rf /tmp/made/* /tmp/told && cp "$here/root/bin/app" "$here/root/app.c" /tmp/made
+	rm -rf /tmp/made/* /tmp/told /tmp/rr && cp "$here/root/bin/app" "$here/root/app.c" /tmp/made
 }
 alone() {	# NAME PERSONA WORDS...
 	name=$1 persona=$2
 	shift 2
 	clean
-	as "$persona" "$@"
+	as "$persona" /bin/sh -c 'exec "$@"' sh "$@"
 	give says "$name" "$persona" /tmp/told
 }
 traced() {	# NAME PERSONA WORDS...
