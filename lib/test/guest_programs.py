@@ -182,7 +182,7 @@ def lines_of(wanted: list[str]) -> list[str]:
         looks = ("alone" if name in OTHER_TRACERS else "traced"), "explained"
         lines += [f"{look} {name} {persona} {shlex.join(words_of(name))}" for persona in PERSONAS for look in looks]
         lines += [f"replay {name} {persona}" for persona in PERSONAS if recording(name, persona).exists()]
-    return [*lines, OPEN_TRACEFS, *(f"advised {name} {shlex.join(words_of(name))}" for name in NEED_TRACEFS if program_of(programs()[name]))]
+    return [*lines, OPEN_TRACEFS, *(f"advised {name} {shlex.join(words_of(name))}" for name in NEED_TRACEFS if name in wanted)]
 
 
 def ask(row: str, place: Path, wanted: list[str], lines: list[str], pmu: str = "") -> str:
