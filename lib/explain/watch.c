@@ -309,6 +309,8 @@ static void after_filter(const struct call *call, int64_t result)
 	const uint64_t flags = call->which == CALL_SECCOMP ? call->args[1] : 0;
 	const bool listener = flags >> 3 & 1, together = flags & 1;
 
+	remarks.tracer_missed |= (call->answer & FILTER_ACTION) == SECCOMP_RET_TRACE &&
+		(result == RESULT_UNSEEN || result == 0);
 	remarks.listener_refused |= listener && (result == -EBUSY || result == RESULT_UNSEEN);
 	if (takes_the_call(call->answer) && (result == RESULT_UNSEEN ? !listener : result == 0 ||
 					     (result > 0 && (listener || !together)))) {

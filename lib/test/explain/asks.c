@@ -19,7 +19,7 @@
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes 64 page faults, or N times as many, and sleeps once
- *   filter[:HOW]  from now on a filter answers EPERM to perf_event_open(2), or by trap, kill, log
+ *   filter[:HOW]  from now on a filter answers EPERM to perf_event_open(2), or by trap, kill, log, trace
  *   listener      from now on a thread of its own does; prints the errno of setting it up
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
@@ -187,6 +187,7 @@ static void set_filter(const char *word)
 {
 	if (install(strstr(word, ":trap") != NULL ? SECCOMP_RET_TRAP :
 		    strstr(word, ":kill") != NULL ? SECCOMP_RET_KILL_PROCESS :
+		    strstr(word, ":trace") != NULL ? SECCOMP_RET_TRACE :
 		    strstr(word, ":log") != NULL ? SECCOMP_RET_LOG : SECCOMP_RET_ERRNO | EPERM,
 		    0) != 0)
 		exit(4);
