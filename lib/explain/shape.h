@@ -127,7 +127,7 @@ struct remarks {
 	uint64_t untold;			/* stops at calls that were not told */
 	bool traces;				/* the program traces others */
 	uint64_t handed_over;			/* threads that were let go for that */
-	bool tracer_missed;			/* a filter of its own wakes its tracer, and ours is first */
+	bool tracer_missed;			/* a filter of its own would wake it */
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */
 	uint64_t trapped;			/* of `unseen`: by a filter */

@@ -19,7 +19,8 @@
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes 64 page faults, or N times as many, and sleeps once
- *   filter[:HOW]  from now on a filter answers EPERM to perf_event_open(2), or by trap, kill, log, trace
+ *   filter[:HOW]  from now on a filter answers EPERM to perf_event_open(2), or by trap, kill,
+ *                 log, trace
  *   listener      from now on a thread of its own does; prints the errno of setting it up
  *   exec          the rest is done by a fresh program, in a child
  *   load          loads a program of BPF, 4000 instructions long, and prints the errno
