@@ -52,9 +52,10 @@ _FAMILIES = {"x86": _X86, "arm64": re.compile("aarch64"), "arm": re.compile("arm
              "riscv64": re.compile("riscv64")}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Told:
     """What a record says, as the rules ask it."""
+    probe: str
     status: str
     counts: tuple[tuple[str, int], ...]     # its verdicts, and how many points have each
     keys: dict[str, list[str]]      # conclusive verdict -> points
@@ -64,6 +65,7 @@ class Told:
     no_perf: int                    # points that find no perf_event_open
     working: dict[str, str]         # need of LACKS -> a point that works
     lacking: dict[str, str]         # need of LACKS -> a point that finds that the machine lacks it
+    special: bool                   # whether one of these is there, or the program did not run: few records are
 
 
 def _is_particular(need: str) -> bool:
@@ -80,35 +82,41 @@ class Declared:
         self._told: dict[str, Told] = {}
         self._newer: dict[expect.Release, set[str]] = {}
 
-    def told(self, records: Iterable[pack.Record]) -> list[tuple[str, Told]]:
-        """Each record's probe, and what it says."""
+    def told(self, digests: list[str], records: Iterable[pack.Record]) -> list[Told]:
+        """What each record says."""
         known = self._told
         if len(known) >= KEPT:
             known.clear()
-        return [(record.probe, known.get(record.digest) or known.setdefault(record.digest, self._tell(record)))
-                for record in records]
-
-    def _needs(self, key: str) -> tuple[str, ...]:
-        return self.asked[key].needs if key in self.asked else ()
+        found = [*map(known.get, digests)]
+        if None in found:
+            for digest, record in zip(digests, records):
+                if digest not in known:
+                    known[digest] = self._tell(record)
+        return [*map(known.__getitem__, digests)] if None in found else found   # type: ignore[return-value]
 
     def _tell(self, record: pack.Record) -> Told:
-        points = {f"{record.probe}.{name}": point for name, point in record.content["points"].items()}
+        probe, status = record.probe, record.content["status"]
         keys: dict[str, list[str]] = {}
-        for key, point in points.items():
-            if point["verdict"] in wordlist.CONCLUSIVE:
-                keys.setdefault(point["verdict"], []).append(key)
-        yes = keys.get("yes", [])
-        absent = {key: point["reason"] for key, point in points.items() if point["verdict"] == "absent"}
-        of_hardware = record.probe.startswith("hw.")
-        return Told(
-            record.content["status"], (*Counter(point["verdict"] for point in points.values()).items(),), keys,
-            [key for key in yes if any(map(_is_particular, self._needs(key)))],
-            next((key for key in yes if of_hardware and "pmu" in self._needs(key)), ""),
-            of_hardware and any(NO_PMU in reason for reason in absent.values()),
-            sum(NO_PERF in reason for reason in absent.values()),
-            {need: key for key in yes for need in self._needs(key) if need in LACKS},
-            {need: key for key, reason in absent.items() for need in self._needs(key)
-             if need in LACKS and LACKS[need] in reason})
+        absent: dict[str, str] = {}
+        counts: dict[str, int] = {}
+        for name, point in record.content["points"].items():
+            word = point["verdict"]
+            counts[word] = counts.get(word, 0) + 1
+            if word in wordlist.CONCLUSIVE:
+                keys.setdefault(word, []).append(f"{probe}.{name}")
+            elif word == "absent":
+                absent[f"{probe}.{name}"] = point["reason"]
+        needs = {key: self.asked[key].needs for key in chain(keys.get("yes", ()), absent) if key in self.asked}
+        works = {key: needs[key] for key in keys.get("yes", ()) if needs.get(key)}
+        hardware = probe.startswith("hw.")
+        found = ([key for key, each in works.items() if any(map(_is_particular, each))],
+                 next((key for key, each in works.items() if hardware and "pmu" in each), ""),
+                 hardware and any(NO_PMU in reason for reason in absent.values()),
+                 sum(NO_PERF in reason for reason in absent.values()),
+                 {need: key for key, each in works.items() for need in each if need in LACKS},
+                 {need: key for key, reason in absent.items() for need in needs.get(key, ())
+                  if need in LACKS and LACKS[need] in reason})
+        return Told(probe, status, (*counts.items(),), keys, *found, any(found) or status == "not_run")
 
     def newer(self, release: expect.Release) -> set[str]:
         """The points that are newer than a release."""
@@ -128,10 +136,15 @@ class Case:
         return self.taken.value
 
     @cached_property
-    def told(self) -> dict[str, list[tuple[str, Told]]]:
-        """persona -> its probes, and what their records say."""
-        return {persona: self.declared.told(part.record for part, _loose in parts)
+    def told(self) -> dict[str, list[Told]]:
+        """persona -> what the records of its probes say."""
+        return {persona: self.declared.told(self.taken.digests[persona], (part.record for part, _loose in parts))
                 for persona, parts in self.taken.parts.items()}
+
+    @cached_property
+    def special(self) -> dict[str, list[Told]]:
+        """The same of the few records that most rules are about."""
+        return {persona: [told for told in rows if told.special] for persona, rows in self.told.items()}
 
 
 Rule = Callable[[Case], str]
@@ -147,8 +160,9 @@ def miscounted(case: Case) -> str:
     """The summary counts the points."""
     for persona, rows in case.told.items():
         counts: dict[str, int] = {}
-        for word, count in chain.from_iterable(told.counts for _probe, told in rows):
-            counts[word] = counts.get(word, 0) + count
+        for alike, times in Counter([told.counts for told in rows]).items():
+            for word, count in alike:
+                counts[word] = counts.get(word, 0) + count * times
         if {word: count for word, count in case.result["summary"].get(persona, {}).items() if count} != counts:
             return f"the summary of {persona} does not count its points"
     return ""
@@ -156,7 +170,7 @@ def miscounted(case: Case) -> str:
 
 def empty(case: Case) -> str:
     """A run asks something."""
-    asked = any(told.counts for rows in case.told.values() for _probe, told in rows)
+    asked = any(told.counts for rows in case.told.values() for told in rows)
     return "" if asked else "it answers no point"
 
 
@@ -183,10 +197,10 @@ def from_the_future(case: Case) -> str:
 
 def never_ran(case: Case) -> str:
     """A program that did not run observed nothing."""
-    for persona, rows in case.told.items():
-        for probe, told in rows:
+    for persona, rows in case.special.items():
+        for told in rows:
             if told.status == "not_run" and told.keys:
-                return f"{persona} {probe} did not run, and yet it answers"
+                return f"{persona} {told.probe} did not run, and yet it answers"
     return ""
 
 
@@ -204,8 +218,8 @@ def _unmet(asked: Asked, result: Result) -> str:
 
 def without_its_need(case: Case) -> str:
     """A point that is yes has what it needs."""
-    for persona, rows in case.told.items():
-        for _probe, told in rows:
+    for persona, rows in case.special.items():
+        for told in rows:
             for key in told.needing:
                 unmet = _unmet(case.declared.asked[key], case.result)
                 if unmet:
@@ -215,19 +229,19 @@ def without_its_need(case: Case) -> str:
 
 def counts_without_events(case: Case) -> str:
     """Where the CPU has no PMU, no point that needs one counts."""
-    for persona, rows in case.told.items():
-        counting = next((told.counting for _probe, told in rows if told.counting), "")
-        if counting and any(told.no_pmu for _probe, told in rows):
+    for persona, rows in case.special.items():
+        counting = next((told.counting for told in rows if told.counting), "")
+        if counting and any(told.no_pmu for told in rows):
             return f"{persona} {counting} counts, but the CPU has no PMU"
     return ""
 
 
 def lacks_and_has(case: Case) -> str:
     """Where one point finds that the machine lacks what it needs, no other that needs it works."""
-    for persona, rows in case.told.items():
+    for persona, rows in case.special.items():
         lacking: dict[str, str] = {}
         working: dict[str, str] = {}
-        for _probe, told in rows:
+        for told in rows:
             lacking |= told.lacking
             working |= told.working
         for need in sorted(lacking.keys() & working.keys()):
@@ -237,9 +251,9 @@ def lacks_and_has(case: Case) -> str:
 
 def without_perf(case: Case) -> str:
     """A kernel that has no perf_event_open for root gives no working PMU event."""
-    for persona, rows in case.told.items():
-        lacking = sum(told.no_perf for _probe, told in rows)
-        opened = sum(len(told.keys.get("yes", ())) for _probe, told in rows) if lacking else 0
+    for persona, rows in case.special.items():
+        lacking = sum(told.no_perf for told in rows)
+        opened = sum(len(told.keys.get("yes", ())) for told in case.told[persona]) if lacking else 0
         if opened > lacking:
             return f"{persona} has no perf_event_open at {lacking} points and {opened} that work"
     return ""
@@ -247,12 +261,13 @@ def without_perf(case: Case) -> str:
 
 def refused_to_the_mighty(case: Case) -> str:
     """`no` is the kernel's answer whoever asks: what root is refused, nobody less can do."""
-    refused = {key for _probe, told in case.told.get("root", ()) for key in told.keys.get("no", ())}
+    refusing = [told for told in case.told.get("root", ()) if "no" in told.keys]
+    refused = {key for told in refusing for key in told.keys["no"]}
+    probes = {told.probe for told in refusing}
     for persona, rows in case.told.items() if refused else ():
-        for _probe, told in rows:
-            for key in told.keys.get("yes", ()):
-                if key in refused and persona != "root":
-                    return f"{key} is no for root and yes for {persona}"
+        for key in chain.from_iterable(told.keys.get("yes", ()) for told in rows if told.probe in probes):
+            if key in refused and persona != "root":
+                return f"{key} is no for root and yes for {persona}"
     return ""
 
 
@@ -261,7 +276,7 @@ def newer_than_its_kernel(case: Case) -> str:
     release = expect.release_of(case.result["identity"]["release"])
     newer = case.declared.newer(release) if release else set()
     works = 0
-    for _probe, told in chain.from_iterable(case.told.values()) if newer else ():
+    for told in chain.from_iterable(case.told.values()) if newer else ():
         for word, keys in told.keys.items():
             if not newer.isdisjoint(keys):
                 if word != "yes":

@@ -28,6 +28,7 @@ TOGETHER = 32       # results of one transaction
 class Run:
     """What one persona of a result is written as."""
     records: list[pack.Record]
+    digests: list[str]      # of these
     rest: bytes
     transcripts: bytes | None
 
@@ -217,8 +218,8 @@ class Store:
     def _records(self, connection: Connection, ready: Iterable[Ready]) -> None:
         """The records that no earlier result had, and their answers."""
         known = self.numbers.known(tables.RECORD)
-        records = {record.digest: record for each in ready for run in each.runs.values()
-                   for record in run.records if record.digest not in known}
+        records = {digest: record for each in ready for run in each.runs.values()
+                   for digest, record in zip(run.digests, run.records) if digest not in known}
         new = self.numbers.get(connection, tables.RECORD, "digest", (
             {"digest": record.digest, "probe": record.probe, "rest": _rest(record)} for record in records.values()))
         fresh = [records[digest] for digest in new]
@@ -246,7 +247,7 @@ class Store:
         sheets: dict[str, bytes] = {}
         for each in ready:
             for persona, run in each.runs.items():
-                packed = pack.numbers(sorted(records[record.digest] for record in run.records))
+                packed = pack.numbers(sorted(map(records.__getitem__, run.digests)))
                 digest = pack.digest_of(packed)
                 sheets[digest] = packed
                 rows.append((digest, {"result": self.numbers.known(tables.RESULT)[each.digest], "persona": persona,
@@ -273,7 +274,7 @@ def _some(rest: Iterator[Ready | Outcome]) -> list[Ready | Outcome]:
 def _run(found: source.Found, taken: pack.Taken, persona: str) -> Run:
     records = [part.record for part, _loose in taken.parts[persona]]
     said = source.transcripts(found.folder, persona, [record.probe for record in records])
-    return Run(records, taken.rest(persona), pack.pack(said) if said else None)
+    return Run(records, taken.digests[persona], taken.rest(persona), pack.pack(said) if said else None)
 
 
 def _ready(found: source.Found, taken: pack.Taken) -> Ready:

@@ -20,27 +20,26 @@ from reports.text import Unusable
 
 _OPEN, _NEXT, _CLOSE = '\n   "probes": {\n    "', '\n    },\n    "', '\n    }\n   }'
 _LOOSE, _AFTER = '\n     "facts": ', ',\n     "points": '
+_FACTS, _NEXT_FACT, _FACTS_END = "{\n      ", ",\n      ", "\n     }"
 _BEFORE = re.compile(r'([a-z0-9_]+(?:\.[a-z0-9_]+)+)": \{(?:\n     "exit": (-?(?:0|[1-9][0-9]{0,8})),)?')
 _DECODER = json.JSONDecoder()
 _MARK = f"a probe's part {secrets.token_hex(16)} "      # nobody else can write it
 
 
-class Piece(NamedTuple):
-    """The text of a probe's part, cut into what repeats and what does not, which stands at `at` in the former."""
-    steady: str
-    loose: str
-    at: int
+Steady = tuple[str, str]    # what repeats of a probe's part: its text before what does not, and after it
 
-    @property
-    def probe(self) -> str:
-        return self.steady.partition('"')[0]
+
+class Pieces(NamedTuple):
+    """The texts of a persona's probes, each cut into what repeats and what does not."""
+    steady: list[Steady]
+    loose: list[str]
 
 
 @dataclass(frozen=True)
 class Cut:
     """A result whose personas have no probes yet, and their pieces."""
     value: dict[str, Any]
-    pieces: dict[str, list[Piece]]
+    pieces: dict[str, Pieces]
 
 
 def _blocks(source: str) -> tuple[str, list[str]]:
@@ -56,23 +55,20 @@ def _blocks(source: str) -> tuple[str, list[str]]:
     return "".join([*frame, source[was:]]), blocks
 
 
-def _pieces(block: str) -> list[Piece] | None:
-    """The pieces of a persona's probes; None where one has another form, or is there twice."""
-    pieces, names = [], set()
-    for said in block.split(_NEXT):
-        at = said.find(_LOOSE)
-        to = said.find(_AFTER, at)
-        if not 0 < at < to or len(said) > 2 * text.MEMBERS_LIMIT:     # shorter, nothing in it has too many members
-            return None
-        pieces.append(Piece(said[:at] + said[to:], said[at:to], at))
-        names.add(said[:said.find('"')])
-    return pieces if len(names) == len(pieces) <= text.MEMBERS_LIMIT else None
+def _pieces(block: str) -> Pieces | None:
+    """The pieces of a persona's probes; None where one has another form."""
+    every = block.split(_NEXT)
+    # Of less text, nothing has too many members.
+    if len(every) > text.MEMBERS_LIMIT or max(map(len, every)) > 2 * text.MEMBERS_LIMIT:
+        return None
+    begun = [said.partition(_LOOSE) for said in every]
+    ended = [rest.partition(_AFTER) for _before, _mark, rest in begun]
+    before, after = [each[0] for each in begun], [each[2] for each in ended]
+    return Pieces([*zip(before, after)], [each[0] for each in ended]) if all(before) and all(after) else None
 
 
 def cut(source: str) -> Cut | None:
-    """The pieces of a result's text; None where it has another form, or more than one meaning."""
-    if "\\u" in source or source.count(",") > text.VALUES_LIMIT / 3:
-        return None
+    """The pieces of a result's text; None where it has another form."""
     frame, blocks = _blocks(source)
     try:
         value = text.parse_json(frame, "")
@@ -81,7 +77,7 @@ def cut(source: str) -> Cut | None:
     personas = value.get("personas") if isinstance(value, dict) else None
     if not blocks or not isinstance(personas, dict) or len(personas) != len(blocks):
         return None
-    found: dict[str, list[Piece]] = {}
+    found: dict[str, Pieces] = {}
     for number, ((name, part), block) in enumerate(zip(personas.items(), blocks)):
         pieces = _pieces(block)
         if pieces is None or not isinstance(part, dict) or part.get("probes") != f"{_MARK}{number}":
@@ -92,7 +88,10 @@ def cut(source: str) -> Cut | None:
 
 
 def _alone(members: str) -> dict[str, Any] | None:
-    """The members of an object, parsed alone; None where they are not whole."""
+    """The members of an object, parsed alone; None where they are not whole, or have an escape that may name no
+    character."""
+    if "\\u" in members:
+        return None
     said = f"{{{members}}}"
     try:
         value, end = _DECODER.scan_once(said, 0)
@@ -101,15 +100,27 @@ def _alone(members: str) -> dict[str, Any] | None:
     return value if end == len(said) else None
 
 
-def loose_of(piece: Piece) -> dict[str, Any] | None:
-    """What does not repeat of a piece; None where that is something else."""
-    value = _alone(piece.loose)
+def loose_of(loose: str) -> dict[str, Any] | None:
+    """What does not repeat of a probe's part; None where that is something else."""
+    value = _alone(f'"facts": {loose}')
     return value if value is not None and value.keys() <= {"facts", "leftover", "ms"} else None
 
 
-def whole_of(piece: Piece, loose: dict[str, Any]) -> dict[str, Any] | None:
-    """A probe's part; None where a piece is something else."""
-    before, after = _BEFORE.fullmatch(piece.steady[:piece.at]), _alone(piece.steady[piece.at + 1:])
+def facts_of(loose: str) -> tuple[list[str], str] | None:
+    """The texts of the facts, and that of what comes after them; None where there is none, or they have another form."""
+    facts, mark, after = loose.partition(_FACTS_END)
+    return (facts[len(_FACTS):].split(_NEXT_FACT), after) if mark and facts.startswith(_FACTS) else None
+
+
+def fact_of(member: str) -> tuple[str, Any] | None:
+    """The name and value of a fact; None where the text is no member of an object, or several."""
+    value = _alone(member)
+    return next(iter(value.items())) if value is not None and len(value) == 1 else None
+
+
+def whole_of(steady: Steady) -> tuple[str, dict[str, Any]] | None:
+    """The name of a probe, and what repeats of its part; None where the text is something else."""
+    before, after = _BEFORE.fullmatch(steady[0]), _alone(f'"points": {steady[1]}')
     if before is None or after is None or after.keys() & {"exit", "facts", "leftover", "ms"}:
         return None
-    return ({"exit": int(before[2])} if before[2] else {}) | loose | after
+    return before[1], ({"exit": int(before[2])} if before[2] else {}) | after

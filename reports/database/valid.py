@@ -16,7 +16,7 @@ from reports.text import Unusable
 _LINE = re.compile("[^\x00-\x1f\x7f-\x9f]{1,16500}")
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 NAME_LIMIT = 200
-New = dict[bytes | str, tuple[str, str, dict[str, Any]]]        # key -> persona, probe, its part
+New = dict[bytes | texts.Steady, tuple[str, str, dict[str, Any]]]        # key -> persona, probe, its part
 KEPT = 20_000       # parts and pieces that are known at a time
 
 
@@ -49,6 +49,14 @@ def _is_sound(personas: Any) -> bool:
         for part in personas.values())
 
 
+def _joined(facts: list[tuple[str, str] | None], others: pack.Loose | None) -> pack.Loose | None:
+    """What does not repeat of a probe's part, of what is known of its pieces; None where one is something else."""
+    if others is None or not others.said.startswith('"facts":{},') or None in facts:
+        return None
+    names = [fact[0] for fact in facts if fact]
+    return pack.loose_as([fact[1] for fact in facts if fact], others.kept) if names == sorted(set(names)) else None
+
+
 def _refuse(result: Any, name: str, why: str) -> NoReturn:
     """Raise Unusable with what the schema finds, or else with this reason."""
     schema.require("result", result, name)
@@ -59,12 +67,13 @@ class Checker:
     """Knows what was found valid."""
 
     def __init__(self) -> None:
-        self.parts: dict[bytes | str, pack.Part] = {}       # by their values or by their texts
+        self.parts: dict[bytes | texts.Steady, pack.Part] = {}      # by their values or by their texts
         self.loose: dict[str, pack.Loose] = {}              # by their texts
-        self.pieces: set[bytes] = set()     # points and judgements
+        self.facts: dict[str, tuple[str, str]] = {}         # by their texts: name, canonical text
+        self.pieces: set[bytes] = set()     # points, judgements, and what a probe's part has besides
 
     def _forget(self) -> None:
-        for known in (self.parts, self.loose, self.pieces):
+        for known in (self.parts, self.loose, self.facts, self.pieces):
             if len(known) > KEPT:
                 known.clear()
 
@@ -98,36 +107,68 @@ class Checker:
         if found is None:
             return None
         self._forget()
-        new: New = {}
-        for persona, pieces in found.pieces.items():
-            for piece in pieces:
-                if piece.loose not in self.loose and not self._learn_loose(piece):
-                    return None
-                if piece.steady not in self.parts and piece.steady not in new:
-                    made = texts.whole_of(piece, {"facts": {}} | self.loose[piece.loose].value)
-                    if made is None:
-                        return None
-                    new[piece.steady] = persona, piece.probe, made
         try:
+            new = self._new_of(found)
+            if new is None:
+                return None
             self._learn(found.value, new, "")
         except Unusable:
             return None
-        return pack.Taken(found.value, {persona: [(self.parts[piece.steady], self.loose[piece.loose]) for piece in pieces]
-                                        for persona, pieces in found.pieces.items()})
+        taken: pack.Parts = {}
+        for persona, pieces in found.pieces.items():
+            parts, loose = [*map(self.parts.__getitem__, pieces.steady)], self._loose_of(pieces.loose)
+            if loose is None or len({part.record.probe for part in parts}) != len(parts):
+                return None
+            taken[persona] = [*zip(parts, loose)]
+        return pack.Taken(found.value, taken)
 
-    def _learn_loose(self, piece: texts.Piece) -> bool:
-        value = texts.loose_of(piece)
-        if value is None or not _is_loose(value):
-            return False
-        self.loose[piece.loose] = pack.loose_of({key: each for key, each in value.items() if each != {}})
-        return True
+    def _new_of(self, found: texts.Cut) -> New | None:
+        """What repeats and was not seen before; None where it is something else, or much."""
+        new: New = {}
+        for persona, pieces in found.pieces.items():
+            for steady in set(pieces.steady).difference(self.parts, new):
+                part = texts.whole_of(steady)
+                if part is None:
+                    return None
+                new[steady] = persona, part[0], {"facts": {}} | part[1]
+        return new if sum(steady[1].count(",") for steady in new) < text.VALUES_LIMIT / 3 else None
+
+    def _loose_of(self, said: list[str]) -> list[pack.Loose] | None:
+        """What does not repeat of a persona's probes; None where one is something else."""
+        found = [self.loose.get(each) or self._learn_loose(each) for each in said]
+        return None if None in found else found     # type: ignore[return-value]
+
+    def _learn_loose(self, said: str) -> pack.Loose | None:
+        """The same of a text; most have facts that are known, in another company."""
+        split = texts.facts_of(said)
+        if split is None:
+            value = texts.loose_of(said)
+            made = pack.loose_of(value) if value is not None and _is_loose(value) else None
+        else:
+            others = self.loose.get(f"{{}}{split[1]}") or self._learn_loose(f"{{}}{split[1]}")
+            facts = [self.facts.get(each) or self._learn_fact(each) for each in split[0]]
+            made = _joined(facts, others)
+        if made is not None:
+            self.loose[said] = made
+        return made
+
+    def _learn_fact(self, said: str) -> tuple[str, str] | None:
+        fact = texts.fact_of(said)
+        if fact is None or not _is_name(fact[0]) or not _is_fact(fact[1]):
+            return None
+        made = self.facts[said] = fact[0], pack.fact_as(*fact)
+        return made
 
     def _learn(self, result: dict[str, Any], new: New, name: str) -> None:
         """Check what is new of a result, and know it from now on."""
         personas = {persona: part | {"probes": {}} for persona, part in result["personas"].items()}
         pieces: set[bytes] = set()
         for persona, probe, made in new.values():
-            personas[persona]["probes"][probe] = self._cut(made, ("points",), pieces)
+            cut = self._cut(made, ("points",), pieces)
+            besides = {key: each for key, each in made.items() if key != "points" and key not in pack.VOLATILE}
+            # Both are looked at: what is known of one says nothing of the other.
+            if self._is_new((probe, besides), pieces) or cut.get("points") != {}:
+                personas[persona]["probes"][probe] = cut
         schema.require("result", self._cut(result, ("unexpected", "news"), pieces) | {"personas": personas}, name)
         self.pieces |= pieces
         for key, (_persona, probe, made) in new.items():

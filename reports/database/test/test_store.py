@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bz2
+import copy
 import gc
 import gzip
 import io
@@ -97,6 +98,23 @@ def test_what_repeats_is_looked_at_once(database: Database, monkeypatch: pytest.
     assert [each.what for each in outcomes] == [store.ADDED] * len(outcomes)
     assert [each.name for each in outcomes] == [f"{number}.result.json" for number in range(1, len(outcomes) + 1)]
     assert {name: seen.count(name) for name in seen} == {"part_of": len(POINTS), "_tell": len(POINTS), "writing": 2}
+
+
+@pytest.mark.parametrize("points", [{}, 0, [], None, {"cycles": {}}, {"cycles": {"verdict": "yes", "more": 1}}], ids=repr)
+def test_what_is_known_of_a_probe_says_nothing_of_its_points(points: Any) -> None:
+    """Nor the other way round: where all else was in an earlier result."""
+    checker, made = valid.Checker(), make()
+    checker.require(copy.deepcopy(made), "a result")
+    made["personas"]["root"]["probes"]["hw.count"]["points"] = points
+    if points == {}:
+        checker.require(made, "a result")
+    else:
+        with pytest.raises(Unusable, match="points"):
+            checker.require(made, "a result")
+    made = make()
+    made["personas"]["root"]["probes"]["hw.count"]["status"] = "well"
+    with pytest.raises(Unusable, match="status"):
+        checker.require(made, "a result")
 
 
 def test_what_was_learnt_is_not_collected_again(database: Database) -> None:

@@ -55,7 +55,21 @@ def test_what_repeats_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "_alone", lambda members, _was=texts._alone: parsed.append(members) or _was(members))
     for second in range(5):
         assert checker.of_text(text.dump_json(make(started=f"2026-11-20T10:00:0{second}Z"))) is not None
-    assert len(parsed) == 3 + 1     # the probes, and the one text of facts and times
+    assert len(parsed) == 3 + 1 + 1     # the probes, the one fact, and the one text of times
+
+
+def test_facts_in_another_company_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run has another time, and some facts of an earlier one."""
+    checker, parsed = valid.Checker(), []
+    monkeypatch.setattr(texts, "_alone", lambda members, _was=texts._alone: parsed.append(members) or _was(members))
+    for pages, kind, took in ((1, "a", 3), (2, "b", 4), (1, "b", 4), (2, "a", 3)):
+        made = make(personas={"root": {}})
+        made["personas"]["root"]["probes"] = {"hw.count": made["personas"]["root"]["probes"]["hw.count"]
+                                              | {"facts": {"pages": pages, "kind": kind}, "ms": took}}
+        said = text.dump_json(sealed(made))
+        taken = checker.of_text(said)
+        assert taken is not None and taken_apart(taken) == of_json(said)
+    assert len(parsed) == 1 + 2 * 3     # the probe, and each of the facts and times
 
 
 def changed(said: str, chance: random.Random) -> str:
@@ -114,6 +128,14 @@ ATTACKS = {
     "points that have a point of that name": PROBE.replace('"exit": 0,', '"points": {').replace('"facts": {}', '"facts": {"verdict": "yes"}'),
     "an object that ends early": PROBE.replace('"ms": 3', '"ms": 3}, "x.y": {"facts": {}'),
     "a name with an escape": PROBE.replace("hw.count", "hw.coun\\t"),
+    "two facts in a line": PROBE.replace('"facts": {}', '"facts": {\n      "a": 1, "b": 2\n     }'),
+    "a fact twice": PROBE.replace('"facts": {}', '"facts": {\n      "a": 1,\n      "a": 2\n     }'),
+    "facts in another order": PROBE.replace('"facts": {}', '"facts": {\n      "b": 1,\n      "a": 2\n     }'),
+    "facts that end in others": PROBE.replace('"facts": {}', '"facts": {\n      "a": 1\n     },\n     "facts": {"b": 2}'),
+    "facts without a comma": PROBE.replace('"facts": {}', '"facts": {\n      "a": 1\n      "b": 2\n     }'),
+    "a fact that has an escape": PROBE.replace('"facts": {}', '"facts": {\n      "\\u0061": "\\u0062"\n     }'),
+    "half of a character": PROBE.replace('"verdict": "yes"', '"reason": "\\ud800",\n       "verdict": "absent"'),
+    "half of a character in a fact": PROBE.replace('"facts": {}', '"facts": {\n      "a": "\\ud800"\n     }'),
     "a constant": PROBE.replace('"facts": {}', '"facts": {"a": NaN}'),
     "a fraction": PROBE.replace('"ms": 3', '"ms": 3.5'),
     "a string that ends in another": PROBE.replace('"facts": {}', '"facts": {"a": "b}').replace('"ms": 3', '"c": "d"'),
