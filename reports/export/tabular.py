@@ -6,11 +6,13 @@ from __future__ import annotations
 import csv as csv_module
 import io
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from reports import table as tables, text
-from reports.export.common import Options, Result, cells
+from reports import expect, table as tables, text
+from reports.export.common import NAME_LIMIT, REASON_LIMIT, Options, Result, cells
 
+ARCH_LIMIT = 100
 HEADS = ("result", "arch", "release", "persona", "point", "verdict", "reason")
 # What a spreadsheet takes for a formula when a cell starts with it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
@@ -24,8 +26,8 @@ def safe_cell(value: str) -> str:
 def rows(results: Sequence[Result], persona: str = "") -> Iterator[dict[str, str]]:
     for cell in cells(results, persona):
         identity = cell.result["identity"]
-        yield {"result": cell.result["id"], "arch": text.clean(identity["arch"], 100),
-               "release": text.clean(identity["release"], 200), "persona": cell.persona,
+        yield {"result": cell.result["id"], "arch": text.clean(identity["arch"], ARCH_LIMIT),
+               "release": text.clean(identity["release"], NAME_LIMIT), "persona": cell.persona,
                "point": cell.key, "verdict": cell.verdict, "reason": cell.reason}
 
 
@@ -34,8 +36,14 @@ def csv(results: Sequence[Result], options: Options) -> str:
     out = io.StringIO()
     writer = csv_module.writer(out)
     writer.writerow(HEADS)
-    for row in rows(results, options.persona):
-        writer.writerow([safe_cell(row[head]) for head in HEADS])
+    safe = cache(safe_cell)     # most texts are there again and again
+    reason = cache(lambda said: safe_cell(text.clean(said, REASON_LIMIT)))
+    for result in results:
+        identity = result["identity"]
+        begin = [safe(each) for each in (result["id"], text.clean(identity["arch"], ARCH_LIMIT),
+                                         text.clean(identity["release"], NAME_LIMIT))]
+        writer.writerows([*begin, safe(persona), safe(f"{probe}.{name}"), safe(point["verdict"]), reason(point.get("reason", ""))]
+                         for persona, probe, name, point in expect.points(result) if options.persona in ("", persona))
     return out.getvalue()
 
 

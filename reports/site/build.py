@@ -14,7 +14,7 @@ from typing import Any
 from reports import personas, text, wordlist
 from reports.database import whole
 from reports.site import (again, build_data, bundle, defects, devices, embed, evidence, feed, machines, model,
-                          pages as points_pages, places, plots, programs, start, tables)
+                          pages as points_pages, places, plots, programs, start, story, tables)
 from reports.site.model import Site, Spot
 from reports.site.render import Pages
 from reports.text import Unusable
@@ -85,12 +85,12 @@ def write(site: Site, folder: Path, scripts: bool, say: Say, old: Path | None = 
     defects.write(site, pages)
     points_pages.by_area(site, pages, [each.spot for each in places.shown(begin.places)])
     points_pages.areas(site, pages)
-    lines, said = evidence.lines(site), evidence.printed(site)
+    grid = story.Grid(site, evidence.lines(site), evidence.printed(site))
     for number, one in enumerate(site.points):
         if number % 100 == 0:
             say(f"points: {number} of {len(site.points)}")
-        points_pages.point(site, pages, one, lines, said)
-    kernels = machines.Machines(site, pages, lines)
+        story.write(grid, pages, one)
+    kernels = machines.Machines(grid, pages)
     for number, spot in enumerate(site.spots):
         say(f"kernels: {number} of {len(site.spots)}")
         kernels.kernel(spot)

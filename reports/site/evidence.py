@@ -25,7 +25,8 @@ class Line:
     said: str
 
 
-Lines = dict[int, dict[str, Line]]      # run -> point key -> the line
+Lines = dict[str, dict[int, Line]]              # point key -> run -> the line
+Printed = dict[str, dict[int, list[str]]]       # point key -> run -> what was printed
 
 
 def lines(site: Site) -> Lines:
@@ -35,21 +36,20 @@ def lines(site: Site) -> Lines:
     for spot in site.spots:
         for persona in spot.columns:
             run = newest(spot, persona).run
-            told = found.setdefault(run, {})
             for probe, said in whole.transcripts(site.connection, run).items():
                 for number, name, line in whole.result_lines(said):
                     made, key = Line(f"{persona}/{probe}.ktap", number, line), f"{probe}.{name}"
-                    told[known.setdefault(key, key)] = known.setdefault(made, made)
+                    found.setdefault(key, {})[run] = known.setdefault(made, made)
     return found
 
 
-def printed(site: Site) -> dict[tuple[int, str], list[str]]:
-    """(run, point key) -> what a probe printed as evidence, of the same results."""
-    found: dict[tuple[int, str], list[str]] = {}
+def printed(site: Site) -> Printed:
+    """What probes printed as evidence, of the same results."""
+    found: Printed = {}
     for spot in site.spots:
         for persona in spot.columns:
             run = newest(spot, persona).run
             for probe, loose in whole.loose(site.connection, run).items():
                 for name, lines in loose.get("evidence", {}).items():
-                    found[run, f"{probe}.{name}"] = [text.clean(line, 400) for line in lines[:20]]
+                    found.setdefault(f"{probe}.{name}", {})[run] = [text.clean(line, 400) for line in lines[:20]]
     return found

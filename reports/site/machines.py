@@ -15,9 +15,10 @@ from reports.export import header, tabular
 from reports.export.common import Options
 from reports.requirements import Finding, Requirements
 from reports.site import again, model, pages as points_pages
-from reports.site.evidence import Lines, newest as newest_column
-from reports.site.model import Site, Spot
+from reports.site.evidence import newest as newest_column
+from reports.site.model import Spot
 from reports.site.render import Pages
+from reports.site.story import Grid
 
 WISHES = Path("lib/doctor/wishes.toml")
 SHOWN = ("version", "build_id", "config_sha256", "cpu_model", "cpu_midr", "board", "fingerprint",
@@ -67,10 +68,10 @@ def source_of(results: list[dict[str, Any]], merged: dict[str, Any]) -> Source:
 class Machines:
     """Writes these pages. A result is taken out of the database once."""
 
-    def __init__(self, site: Site, pages: Pages, lines: Lines) -> None:
-        self.site, self.pages, self.lines = site, pages, lines
+    def __init__(self, grid: Grid, pages: Pages) -> None:
+        self.grid, self.site, self.pages = grid, grid.site, pages
         self.wishes = wished()
-        self.shown = {newest_column(spot, persona).result.digest for spot in site.spots
+        self.shown = {newest_column(spot, persona).result.digest for spot in self.site.spots
                       for persona in spot.columns}
 
     def kernel(self, spot: Spot) -> None:
@@ -96,7 +97,7 @@ class Machines:
         rest = [row for row in lacks if row[1] != "broken"]
         lists = [("Opens but lies", "lies", wrong, "Accepted, and then the effect is wrong."),
                  ("What it lacks", "lacks", rest, "The kernel refuses, or is known to hang or crash."),
-                 ("Backports", "backports", list(points_pages.backports(site, spot)),
+                 ("Backports", "backports", list(points_pages.backports(self.grid, spot)),
                   "They work, although upstream has them in a later release.")]
         areas = [(area, [(word, counts[word]) for word in wordlist.WORST_FIRST if counts[word]])
                  for area, counts in sorted(model.by_area(site, spot, site.personas[0]).items())]
@@ -110,7 +111,9 @@ class Machines:
         """Writes what can be downloaded of a kernel; its profile."""
         options = Options(self.site.declared)
         self.pages.download(f"data/{stem}.csv", [tabular.csv(results, options)])
-        common = merge.merge([(each["id"], profile.derive(each)) for each in results])
+        profiles = [(each["id"], profile.derive(each)) for each in results]
+        # What one has in common with itself is itself.
+        common = merge.merge(profiles) if len(profiles) > 1 else (profiles[0][1], [])
         self.pages.download(f"data/{stem}.h", [header.write(results, options, common)])
         made, _conflicts = common
         self.pages.download(f"data/{stem}.profile.json", [text.pack_json(made)])
@@ -123,7 +126,7 @@ class Machines:
         evidence = []
         for persona, part in made["personas"].items():
             rows = [(f"{probe}.{name}", point["verdict"], point.get("reason", ""),
-                     point.get("evidence", []), self.lines.get(runs.get(persona, -1), {}).get(f"{probe}.{name}"))
+                     point.get("evidence", []), self.grid.lines.get(f"{probe}.{name}", {}).get(runs.get(persona, -1)))
                     for probe, record in sorted(part["probes"].items())
                     for name, point in sorted(record["points"].items())
                     if point["verdict"] in wordlist.NOT_OK]

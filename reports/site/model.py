@@ -55,11 +55,11 @@ class Spot:
     def arch(self) -> str:
         return self.one.result.kernel.arch
 
-    @property
+    @cached_property
     def release(self) -> str:
         return self.one.result.kernel.release
 
-    @property
+    @cached_property
     def kind(self) -> str:
         return self.one.result.device.kind
 
@@ -148,7 +148,7 @@ class Point:
     def title(self) -> str:
         return self.probe.title if self.probe else ""
 
-    @property
+    @cached_property
     def since(self) -> str:
         return self.probe.since_of(self.item) if self.probe and self.item else ""
 
@@ -179,6 +179,7 @@ class Site:
     sources: source.Sources
     usage: Usage | None = None
     issues: str = ""        # where errors are reported
+    said: dict[Cell, plain.Said] = field(default_factory=dict)      # what a cell means to people
     _cells: dict[tuple[int, ...], dict[int, Cell]] = field(default_factory=dict)     # by the sheets of a column
     _of_spot: dict[tuple[int, str], dict[int, Cell]] = field(default_factory=dict)   # of a spot of this site
     _known: dict[Cell, Cell] = field(default_factory=dict)
@@ -341,16 +342,15 @@ def by_area(site: Site, spot: Spot, persona: str, asked: bool = False) -> dict[s
     return found
 
 
-def differs(point: Point, spot: Spot, verdict: str) -> str:
-    """How a cell differs from upstream of its series: 'backport', 'lacks', 'wrong', or ''."""
-    since, release = expect.release_of(point.since), expect.release_of(spot.release)
+def differing(verdict: str, newer: bool | None) -> str:
+    """How a cell differs from upstream of its series: 'backport', 'lacks', 'wrong', or ''. `newer`: upstream has it later."""
     if verdict == "broken":
         return "wrong"
-    if since is None or release is None:
+    if newer is None:
         return ""
-    if verdict == "yes" and since > release:
+    if verdict == "yes" and newer:
         return "backport"
-    return "lacks" if verdict == "no" and since <= release else ""
+    return "lacks" if verdict == "no" and not newer else ""
 
 
 def letters() -> dict[str, str]:

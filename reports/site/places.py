@@ -79,7 +79,10 @@ class Points(Mapping[str, Said]):
         self._site, self._cells = site, cells
 
     def __getitem__(self, key: str) -> Said:
-        return _said(self._site, self._cells[self._site.matrix.ids[key]])
+        cell, known = self._cells[self._site.matrix.ids[key]], self._site.said
+        if cell not in known:
+            known[cell] = _said(self._site, cell)
+        return known[cell]
 
     def __iter__(self) -> Iterator[str]:
         return (self._site.matrix.points[number] for number in self._cells)

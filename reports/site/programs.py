@@ -60,17 +60,51 @@ def _told(wanted: Requirements, arch: str, ask: Ask, why: Why) -> Told:
     return Told(word, _colour(word, lacking), tuple(numbers))
 
 
+class Known:
+    """What became of a program on other kernels of an architecture, by the answers that it got there. Kernels answer
+    much alike, and to ask again is faster than to judge again."""
+
+    def __init__(self, wanted: Requirements, arch: str, why: Why) -> None:
+        self.wanted, self.arch, self.why = wanted, arch, why
+        self.found: list[tuple[dict[str, tuple[Said, str]], Told]] = []
+
+    def told(self, ask: Ask) -> Told:
+        for answers, made in self.found:
+            if all(_whole(ask(key)) == said for key, said in answers.items()):
+                return made
+        heard: dict[str, tuple[Said, str]] = {}
+
+        def asked(key: str) -> Said:
+            said = ask(key)
+            heard[key] = _whole(said)
+            return said
+        made = _told(self.wanted, self.arch, asked, self.why)
+        self.found.append((heard, made))
+        return made
+
+
+def _whole(said: Said) -> tuple[Said, str]:
+    """An answer with the verdict that it comes from, by which answers are not compared."""
+    return said, said.verdict
+
+
 def read(places: list[Place], personas: list[str]) -> list[Program]:
     """All programs that were recorded, on these kernels."""
+    known: dict[tuple[str, str, str], Known] = {}
+
+    def told(made: Program, persona: str, wanted: Requirements | None, arch: str, ask: Ask | None) -> Told:
+        if not wanted or not ask:
+            return Told("not asked", "silent", ())
+        return known.setdefault((made.name, persona, arch), Known(wanted, arch, made.why)).told(ask)
     found = {name: Program(name, counts=[Counter() for _persona in personas]) for name in programs.names()}
     wanted = {name: [programs.of(name, persona) for persona in personas] for name in found}
     for place in places:
         asks = [_asker(place, persona) if persona in place.spot.columns else None for persona in personas]
         for name, made in found.items():
-            told = tuple(_told(asked, place.source.arch, ask, made.why) if asked and ask else Told("not asked", "silent", ())
-                         for asked, ask in zip(wanted[name], asks, strict=True))
-            made.rows.setdefault((at(place.usual), told), []).append(place)
-            for counts, each in zip(made.counts, told, strict=True):
+            row = tuple(told(made, *each, place.source.arch, ask)
+                        for each, ask in zip(zip(personas, wanted[name]), asks, strict=True))
+            made.rows.setdefault((at(place.usual), row), []).append(place)
+            for counts, each in zip(made.counts, row, strict=True):
                 counts[each.word] += 1
     return [*found.values()]
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from reports import ktap as reader, text
-from reports.export import command, features, support, tabular
+from reports import ktap as reader, profile, text
+from reports.export import command, features, header, support, tabular
 from reports.export.common import Options
 from reports.test.conftest import TREE
 
@@ -218,6 +218,24 @@ def test_squad_has_its_three_files() -> None:
     assert made["tests"]["root/ring.one/kept"]["result"] == "skip"
     assert made["metrics"] == {"root/ring.one/pages": 128, "user/ring.one/pages": 128}
     assert made["metadata"]["job_id"] == "0123456789abcdef"
+
+
+def test_csv_has_the_cells_of_the_other_formats() -> None:
+    """It is written many rows at a time, by a way of its own."""
+    results = [make(schema_line(said), release=schema_line(said)[:200]) for said in HOSTILE]
+    for persona in ("", "user"):
+        made = list(csv.reader(io.StringIO(tabular.csv(results, Options(persona=persona)))))
+        assert made == [[*tabular.HEADS], *([tabular.safe_cell(row[head]) for head in tabular.HEADS] for row in tabular.rows(results, persona))]
+
+
+@pytest.mark.parametrize("words", [("yes", "yes"), ("yes", "blocked"), ("no", "hazard"), ("blocked", "blocked"), ("yes", "no"),
+                                   ("unknown", "absent"), ("broken", "unknown")], ids=", ".join)
+def test_what_one_result_has_in_common_with_itself_is_its_profile(words: tuple[str, str]) -> None:
+    """So that a site need not look for it."""
+    made = make()
+    for part, word in zip(made["personas"].values(), words, strict=True):
+        part["probes"] = {"ring.one": part["probes"]["ring.one"] | {"points": {"works": {"verdict": word, "reason": "EINVAL"}}}}
+    assert header.merged([made]) == (profile.derive(made), [])
 
 
 def test_csv_has_a_line_for_each_answer() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from reports import answers, expect, result as found_result, text
 from reports.database import connect, matrix, ship, source, store
 from reports.database.test.scale import varied
-from reports.site import build_data, bundle, embed, evidence, machines, model, pages as points_pages, render, start
+from reports.site import build_data, bundle, embed, evidence, machines, model, pages as points_pages, render, start, story
 
 FEATURE = "user_chains"
 
@@ -67,14 +67,14 @@ def one_of_each(file: Path, folder: Path) -> None:
     with connect.reading(connect.open_engine(str(file))) as connection:
         site = model.load(connection, matrix.Filter())
         pages = render.Pages(site, folder, not bundle.put(folder))
-        begin, lines = start.Start(site), evidence.lines(site)
+        begin, grid = start.Start(site), story.Grid(site, evidence.lines(site), evidence.printed(site))
         begin.index(pages)
         embed.write(begin, pages)
         begin.feature(pages, next(each for each in begin.features if each.id == FEATURE))
         area, points = max(site.areas.items(), key=lambda each: len(each[1]))
         points_pages.area(site, pages, area, points)
-        points_pages.point(site, pages, points[0], lines, evidence.printed(site))
-        machines.Machines(site, pages, lines).kernel(site.spots[0])
+        story.write(grid, pages, points[0])
+        machines.Machines(grid, pages).kernel(site.spots[0])
         build_data.write(site, pages, begin.data())
 
 

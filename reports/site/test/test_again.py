@@ -11,7 +11,7 @@ pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
 from reports import catalogue, expect, text
 from reports.database import command, connect, matrix, store
-from reports.site import again, build, model, pages, render
+from reports.site import again, build, model, render, story
 from reports.site.test.conftest import declared, make
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -60,8 +60,8 @@ def test_the_same_again_writes_nothing(farm: Farm, monkeypatch: pytest.MonkeyPat
     first = farm.build()
     before, old = times(farm.folder / "site"), files(farm.folder / "site")
     made: list[str] = []
-    real = pages._point
-    monkeypatch.setattr(pages, "_point", lambda *args: made.append(args[2].key) or real(*args))     # type: ignore[func-returns-value]
+    real = story._page
+    monkeypatch.setattr(story, "_page", lambda *args: made.append(args[0].point.key) or real(*args))    # type: ignore[func-returns-value]
     second = farm.build()
     assert (second.count, second.bytes) == (first.count, first.bytes) and made == []
     assert files(farm.folder / "site") == old
@@ -95,12 +95,26 @@ def test_another_answer_of_a_kernel_is_on_its_pages(farm: Farm) -> None:
     assert "another reason" in (farm.folder / "site/point/alpha.probe0.point0.html").read_text(encoding="utf-8")
 
 
+def test_kernels_are_asked_once_for_all_points(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once a point: 1,839 points of 600 kernels have three million cells."""
+    asked: list[str] = []
+    real = model.Site.cells
+    with connect.reading(farm.engine) as connection:
+        site = model.load(connection, matrix.Filter())
+        monkeypatch.setattr(model.Site, "cells", lambda *args: asked.append(args[2]) or real(*args))    # type: ignore[func-returns-value]
+        grid = story.Grid(site, {}, {})
+        out = render.Pages(site, farm.folder / "points", False)
+        for one in site.points:
+            story.write(grid, out, one)
+    assert out.count == len(site.points) > 100 and len(asked) == len(site.spots) * len(site.personas)
+
+
 def test_another_program_makes_all_again(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
     farm.build()
     monkeypatch.setattr(again, "of_program", lambda: "another")
     made: list[str] = []
-    real = pages._point
-    monkeypatch.setattr(pages, "_point", lambda *args: made.append(args[2].key) or real(*args))     # type: ignore[func-returns-value]
+    real = story._page
+    monkeypatch.setattr(story, "_page", lambda *args: made.append(args[0].point.key) or real(*args))    # type: ignore[func-returns-value]
     farm.build()
     assert len(made) > 100
 

@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
-from reports import answers, asked, defects, verbs
+from reports import answers, asked, defects, plain, verbs
 from reports.database import connect, matrix, ship
 from reports.database.test.conftest import sealed
 from reports.defects import Defect
 from reports.export import programs as recorded
-from reports.site import bundle, model, places, programs
+from reports.site import bundle, model, places, programs, start
 from reports.site.test.conftest import HOSTILE, build_into, make
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -74,13 +74,13 @@ def test_why_stands_beside_each_kernel(built: Path) -> None:
 def test_a_share_says_of_whom() -> None:
     """"works on 2 of 2" must not stand above a persona who gets nothing."""
     from reports.database.query import Covered
-    from reports.site import pages
+    from reports.site import story
 
     class Some:
         coverage = {"a.b.c": Covered()}
         usage = None
     Some.coverage["a.b.c"].other["yes"] += 2
-    said = pages._devices(Some(), model.Point("a.b.c", None, None))  # type: ignore[arg-type]
+    said = story._devices(Some(), model.Point("a.b.c", None, None))  # type: ignore[arg-type]
     assert said == "works for one persona at least, such as root, on 2 of 2 devices that could tell (virtual, emulated or synthetic)"
 
 
@@ -95,6 +95,18 @@ def test_pages_say_at_which_level_they_answer(built: Path) -> None:
     for path in (built / "kernel").glob("*.html"):
         said = path.read_text(encoding="utf-8")
         assert re.search('<dt>perf_event_paranoid</dt><dd class="mono">-?[0-9]', said) and "By area <small>as " in said
+
+
+def test_a_program_is_judged_once_where_kernels_answer_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels answer much alike; each other answer, also one that differs in its verdict alone, is judged."""
+    judged: list[str] = []
+    wanted = next(filter(None, (recorded.of(name, "user") for name in recorded.names())))
+    monkeypatch.setattr(programs, "_told", lambda _wanted, arch, ask, _why: judged.append(arch) or programs.Told(str(ask("a.b.c")), "yes", (len(judged),)))     # type: ignore[func-returns-value]
+    known = programs.Known(wanted, "x86_64", start.Why())
+    said = [plain.Said("no", "EINVAL", verdict="no"), plain.Said("no", "EINVAL", verdict="no"), plain.Said("no", "EINVAL", verdict="broken"),
+            plain.Said("yes"), plain.Said("no", "EINVAL", verdict="no")]
+    told = [known.told(lambda _key, each=each: each) for each in said]     # type: ignore[misc]
+    assert [each.why for each in told] == [(1,), (1,), (2,), (3,), (1,)] and len(judged) == 3
 
 
 def test_programs_are_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> None:
