@@ -93,8 +93,8 @@ class Machines:
         stem = spot.page.removesuffix(".html")
         merged = self._downloads(stem, list(results.values()))
         lacks = list(points_pages.lacking(site, spot))
-        wrong = [row for row in lacks if row[1] == "broken"]
-        rest = [row for row in lacks if row[1] != "broken"]
+        wrong = [row for row in lacks if row.verdict == "broken"]
+        rest = [row for row in lacks if row.verdict != "broken"]
         lists = [("Opens but lies", "lies", wrong, "Accepted, and then the effect is wrong."),
                  ("What it lacks", "lacks", rest, "The kernel refuses, or is known to hang or crash."),
                  ("Backports", "backports", list(points_pages.backports(self.grid, spot)),

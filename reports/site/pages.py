@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reports import wordlist
 from reports.difference import LACKING
@@ -84,19 +85,28 @@ def _of_spot(site: Site, spot: Spot, verdicts: Container[str]) -> Iterator[tuple
             yield one, told
 
 
-def lacking(site: Site, spot: Spot) -> Iterator[tuple[Point, str, str, str]]:
-    """(point, verdict, who, reason) of what a kernel refuses, gets wrong or must not be asked."""
+class Found(NamedTuple):
+    """A point in a list of a kernel: to whom it has that verdict, and for which reason; one for each if they differ."""
+    point: Point
+    verdict: str
+    who: str
+    reasons: list[str]
+
+
+def lacking(site: Site, spot: Spot) -> Iterator[Found]:
+    """What a kernel refuses, gets wrong or must not be asked: each point once a verdict, since reasons may have numbers."""
     for one, told in _of_spot(site, spot, LACKING):
-        said: dict[tuple[str, str], list[str]] = {}
+        said: dict[str, dict[str, list[str]]] = {}
         for persona, cell in told:
-            said.setdefault((cell.verdict, site.reason(cell)), []).append(persona)
-        for (verdict, reason), who in said.items():
-            yield one, verdict, ", ".join(who), reason
+            said.setdefault(cell.verdict, {}).setdefault(site.reason(cell), []).append(persona)
+        for verdict, reasons in said.items():
+            whole = [f"{', '.join(who)}: {reason}" if len(reasons) > 1 else reason for reason, who in reasons.items()]
+            yield Found(one, verdict, ", ".join(who for each in reasons.values() for who in each), whole)
 
 
-def backports(grid: Grid, spot: Spot) -> Iterator[tuple[Point, str, str, str]]:
+def backports(grid: Grid, spot: Spot) -> Iterator[Found]:
     """What works although upstream has it later."""
     at = grid.site.spots.index(spot)
     for one, told in _of_spot(grid.site, spot, ("yes",)):
         if grid.newer(one.since)[at]:
-            yield one, "yes", ", ".join(persona for persona, _cell in told), f"upstream since {one.since}"
+            yield Found(one, "yes", ", ".join(persona for persona, _cell in told), [f"upstream since {one.since}"])

@@ -16,7 +16,7 @@ from reports.site.model import Cell, Point, Site, Spot
 from reports.site.render import Pages
 from reports.site.source import About
 
-NAMED = 100     # kernels that are named one by one where most answer alike
+NAMED = 30      # kernels that are named one by one where most answer alike
 RANKS = {word: rank for rank, word in enumerate(BEST_FIRST)}
 UNTOLD = len(BEST_FIRST)
 

@@ -171,3 +171,18 @@ def test_defects_of_the_tree_have_their_page(built: Path) -> None:
     for other in defects.others(found):
         assert html.escape(defects.FAULTS[other.fault]) in rest and all(f"<code>{name}</code>" in rest for name in other.points)
         assert other.source.startswith("commit ") or f'href="{html.escape(other.source)}"' in rest or not other.source
+
+
+def test_a_kernel_names_what_is_wrong_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reason may have numbers of each run: three personas with one each are one point that is wrong."""
+    result = make(1)
+    for persona, part in result["personas"].items():
+        for probe, name, said in (("alpha.probe1", "point1", f"stamp of {persona}"), ("alpha.probe1", "point2", "the same")):
+            part["probes"][probe]["points"][name] = {"verdict": "broken", "reason": said, "evidence": ["seen=1"]}
+    site = build_into(tmp_path, [sealed(result)], monkeypatch)
+    page = next((site / "kernel").glob("*.html")).read_text(encoding="utf-8")
+    listed = page.partition('id="lies"')[2].partition("</ul>")[0]
+    assert listed.count("/alpha.probe1.point1.html") == listed.count("/alpha.probe1.point2.html") == 1
+    assert all(f'<span class="because">{persona}: stamp of {persona}</span>' in listed for persona in ("root", "perfmon", "user"))
+    assert listed.count("the same</span>") == 1 and "<small>root, perfmon, user</small>" in listed
+    assert int(re.findall(r"<small>(\d+)</small>", listed)[0]) == listed.count("<li>")
