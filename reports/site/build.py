@@ -77,15 +77,15 @@ def _costs(site: Site, spots: list[Spot]) -> list[tuple[str, Any]]:
 def write(site: Site, folder: Path, scripts: bool, say: Say, old: Path | None = None) -> Pages:
     """All pages of a site; of one that it replaces, what is the same is taken again."""
     pages = Pages(site, folder, scripts, old)
-    tables.write(site, pages)
+    grid = story.Grid(site, evidence.lines(site), evidence.printed(site))
+    tables.write(grid, pages)
     begin = start.Start(site)
     begin.write(pages)
     embed.write(begin, pages)
     programs.write(begin, pages)
     defects.write(site, pages)
     points_pages.by_area(site, pages, [each.spot for each in places.shown(begin.places)])
-    points_pages.areas(site, pages)
-    grid = story.Grid(site, evidence.lines(site), evidence.printed(site))
+    points_pages.areas(grid, pages)
     for number, one in enumerate(site.points):
         if number % 100 == 0:
             say(f"points: {number} of {len(site.points)}")

@@ -15,6 +15,7 @@ from reports.site.model import Cell, Point, Site, Spot
 from reports.site.render import Pages
 from reports.site.story import Grid
 
+_BEST_FIRST = tuple(dict.fromkeys(("yes", model.MIXED, *wordlist.WORST_FIRST)))
 STEPS = 5       # of a heat-map
 
 
@@ -53,23 +54,23 @@ def by_area(site: Site, pages: Pages, shown: list[Spot]) -> None:
                hidden=len(site.spots) - len(shown))
 
 
-def _counted(site: Site, one: Point, persona: str) -> list[tuple[str, int]]:
+def _counted(row: list[Cell | None]) -> list[tuple[str, int]]:
     """How many kernels say what, the best first."""
-    counts = Counter(cell.verdict for spot in site.spots if (cell := site.cell(one, spot, persona)))
-    order = dict.fromkeys(("yes", model.MIXED, *wordlist.WORST_FIRST))
-    return [(word, counts[word]) for word in order if counts[word]]
+    counts = Counter(cell.verdict for cell in row if cell)
+    return [(word, counts[word]) for word in _BEST_FIRST if counts[word]]
 
 
-def areas(site: Site, pages: Pages) -> None:
+def areas(grid: Grid, pages: Pages) -> None:
     """A page for each area. A script draws its cells; the counts are for who has none."""
-    for name, points in site.areas.items():
-        area(site, pages, name, points)
+    for name, points in grid.site.areas.items():
+        area(grid, pages, name, points)
 
 
-def area(site: Site, pages: Pages, name: str, points: list[Point]) -> None:
+def area(grid: Grid, pages: Pages, name: str, points: list[Point]) -> None:
     """The page of an area."""
-    pages.page("area.html", f"area/{name}.html", area=name, personas=site.personas[::-1], rows=[
-        (point, [_counted(site, point, persona) for persona in site.personas[::-1]]) for point in points])
+    personas = grid.site.personas[::-1]
+    pages.page("area.html", f"area/{name}.html", area=name, personas=personas, rows=[
+        (point, [_counted(grid.of(point, persona)) for persona in personas]) for point in points])
 
 
 def _of_spot(site: Site, spot: Spot, verdicts: Container[str]) -> Iterator[tuple[Point, list[tuple[str, Cell]]]]:

@@ -101,6 +101,10 @@ class Grid:
     def row(self, point: Point) -> list[Cell | None]:
         return self.rows[self.site.matrix.ids[point.key]]
 
+    def of(self, point: Point, persona: str) -> list[Cell | None]:
+        """What each kernel says to a persona."""
+        return self.row(point)[self.site.personas.index(persona)::self.width]
+
     def newer(self, since: str) -> list[bool | None]:
         """Of each kernel, whether upstream has a point of that release later; None where nobody can tell."""
         if since not in self.releases:

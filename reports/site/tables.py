@@ -8,24 +8,18 @@ a sign for each kernel; `cells.PERSONA.reasons` the numbers of their reasons, in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from itertools import compress
 from pathlib import Path
 
 from reports import schema, text, wordlist
 from reports.site import model
-from reports.site.model import Cell, Point, Site, Spot
+from reports.site.model import Cell, Spot
 from reports.site.render import Pages
+from reports.site.story import Grid
 
 FORMAT = 1
 SCHEMA = Path(schema.__file__).with_name("table.json")
-
-
-def _row(site: Site, one: Point, persona: str) -> Iterator[tuple[Spot, Cell]]:
-    """The cells of a point, as one persona."""
-    number = site.matrix.ids[one.key]
-    for spot in site.spots:
-        cell = site.cells(spot, persona).get(number)
-        if cell:
-            yield spot, cell
 
 
 def _kernel(spot: Spot) -> dict[str, str]:
@@ -34,9 +28,13 @@ def _kernel(spot: Spot) -> dict[str, str]:
             "page": f"kernel/{spot.page}"}
 
 
-def _json(site: Site) -> Iterator[str]:
-    signs = model.letters()
+def _json(grid: Grid) -> Iterator[str]:
+    site, signs = grid.site, model.letters()
     numbers: dict[str, int] = {"": 0}
+
+    @cache
+    def reason(cell: Cell | None) -> int:
+        return numbers.setdefault(site.reason(cell), len(numbers)) if cell else 0
     head = {"format": FORMAT, "kind": "table", "catalogue": site.declared.digest(), "personas": site.personas,
             "signs": {sign: word or "not asked" for word, sign in signs.items()},
             "kernels": [_kernel(spot) for spot in site.spots],
@@ -45,32 +43,33 @@ def _json(site: Site) -> Iterator[str]:
     for count, persona in enumerate(site.personas):
         verdicts, reasons = [], []
         for one in site.points:
-            told = {id(spot): cell for spot, cell in _row(site, one, persona)}
-            cells = [told.get(id(spot)) for spot in site.spots]
-            verdicts.append("".join(signs[cell.verdict if cell else ""] for cell in cells))
-            reasons.append([numbers.setdefault(site.reason(cell), len(numbers)) if cell else 0 for cell in cells])
+            cells = grid.of(one, persona)
+            verdicts.append("".join([signs[cell.verdict if cell else ""] for cell in cells]))
+            reasons.append([*map(reason, cells)])
         yield ("," if count else "") + f"{text.pack_json(persona).strip()}:" + \
             text.pack_json({"reasons": reasons, "verdicts": verdicts}).rstrip("\n")
     yield '},"reasons":' + text.pack_json([*numbers]).rstrip("\n") + "}\n"
 
 
-def markdown(site: Site, limit: int = 400) -> str:
+def markdown(grid: Grid, limit: int = 400) -> str:
     """The points in which kernels differ, as root or whoever may most."""
+    site = grid.site
     persona = site.personas[0] if site.personas else ""
-    spots = [spot for spot in site.spots if persona in spot.columns]
+    shown = [persona in spot.columns for spot in site.spots]
+    spots = [*compress(site.spots, shown)]
     lines = ["| point | " + " | ".join(text.markdown(spot.name) for spot in spots) + " |",
              "|---" * (len(spots) + 1) + "|"]
     for one in site.points:
-        words = [cell.verdict if (cell := site.cell(one, spot, persona)) else "" for spot in spots]
+        words = [cell.verdict if cell else "" for cell in compress(grid.of(one, persona), shown)]
         if len({word for word in words if word in wordlist.OF_KERNEL}) > 1 and len(lines) < limit:
             lines.append(f"| {text.markdown(one.key)} | " + " | ".join(words) + " |")
     return "\n".join(lines) + "\n"
 
 
-def write(site: Site, pages: Pages) -> None:
+def write(grid: Grid, pages: Pages) -> None:
     """All of them. A page tells how large they are."""
-    pages.download("data/cells.json", _json(site))
-    pages.download("data/table.md", [markdown(site)])
+    pages.download("data/cells.json", _json(grid))
+    pages.download("data/table.md", [markdown(grid)])
     pages.write("data/table.schema.json", SCHEMA.read_text(encoding="utf-8"))
-    if site.file:       # nobody writes to it: this transaction reads
-        pages.pack("data/results.db", site.file)
+    if grid.site.file:      # nobody writes to it: this transaction reads
+        pages.pack("data/results.db", grid.site.file)

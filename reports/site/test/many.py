@@ -72,7 +72,7 @@ def one_of_each(file: Path, folder: Path) -> None:
         embed.write(begin, pages)
         begin.feature(pages, next(each for each in begin.features if each.id == FEATURE))
         area, points = max(site.areas.items(), key=lambda each: len(each[1]))
-        points_pages.area(site, pages, area, points)
+        points_pages.area(grid, pages, area, points)
         story.write(grid, pages, points[0])
         machines.Machines(grid, pages).kernel(site.spots[0])
         build_data.write(site, pages, begin.data())
