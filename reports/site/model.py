@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -184,6 +185,7 @@ class Site:
     _of_spot: dict[tuple[int, str], dict[int, Cell]] = field(default_factory=dict)   # of a spot of this site
     _known: dict[Cell, Cell] = field(default_factory=dict)
     _records: dict[int, dict[int, Cell]] = field(default_factory=dict)
+    _shared: dict[tuple[int, int], dict[int, Cell]] = field(default_factory=dict)   # by record and number of devices
     _reasons: dict[int, str] = field(default_factory=dict)
 
     @cached_property
@@ -216,6 +218,13 @@ class Site:
                 for point, answer in self.matrix.answers(record)}
         return self._records[record]
 
+    def _of_all(self, record: int, times: int) -> dict[int, Cell]:
+        """The cells of a record that so many devices have."""
+        if (record, times) not in self._shared:
+            self._shared[record, times] = {point: self._one(cell.verdict, cell.told, cell.reason, ((cell.verdict, times),))
+                                           for point, cell in self._record(record).items()}
+        return self._shared[record, times]
+
     def _column(self, columns: list[Column]) -> dict[int, Cell]:
         """What the newest, the last, says; several devices are counted."""
         found: dict[int, Cell] = {}
@@ -224,8 +233,13 @@ class Site:
         if len(columns) < 2:
             return found
         counts: dict[int, Counter[str]] = {}
-        for (point, verdict), times in self.matrix.count(columns).items():
-            counts.setdefault(point, Counter())[verdict] += times
+        # What all have alike is there already but for its number: of many devices, most records are.
+        for record, times in Counter(chain.from_iterable(map(self.matrix.records, columns))).items():
+            if times == len(columns):
+                found.update(self._of_all(record, times))
+                continue
+            for point, answer in self.matrix.answers(record):
+                counts.setdefault(point, Counter())[answer.verdict] += times
         for point, each in counts.items():
             one = found.get(point)
             verdict = next(iter(each)) if len(each) == 1 else MIXED

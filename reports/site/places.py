@@ -66,9 +66,12 @@ class Place:
         return features.verdict(self.finding(feature, persona, level))
 
 
+_DIFFER = Said(plain.UNKNOWN, "devices with that kernel differ", verdict="unknown")
+
+
 def _said(site: Site, cell: Cell) -> Said:
     if cell.verdict == MIXED:
-        return Said(plain.UNKNOWN, "devices with that kernel differ", verdict="unknown")
+        return _DIFFER
     return plain.of_point({"verdict": cell.verdict, "reason": site.reason(cell)})
 
 

@@ -22,6 +22,9 @@ Ask = Callable[[str], Said]
 _COLOURS = {recordings.WORKS: "yes", plain.INSTEAD: "mixed", programs.NOT_THERE: "absent", programs.UNTOLD: "unknown"}
 
 
+KEPT = 8        # outcomes of a program that are held against another kernel: where all differ, each look is in vain
+
+
 class Told(NamedTuple):
     """What becomes of a program: in a word, in which colour, and the numbers of what is in the way."""
     word: str
@@ -69,8 +72,9 @@ class Known:
         self.found: list[tuple[dict[str, tuple[Said, str]], Told]] = []
 
     def told(self, ask: Ask) -> Told:
-        for answers, made in self.found:
+        for at, (answers, made) in enumerate(self.found):
             if all(_whole(ask(key)) == said for key, said in answers.items()):
+                self.found.insert(0, self.found.pop(at))
                 return made
         heard: dict[str, tuple[Said, str]] = {}
 
@@ -79,7 +83,7 @@ class Known:
             heard[key] = _whole(said)
             return said
         made = _told(self.wanted, self.arch, asked, self.why)
-        self.found.append((heard, made))
+        self.found = [(heard, made), *self.found[:KEPT - 1]]
         return made
 
 

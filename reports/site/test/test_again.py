@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
 from reports import catalogue, expect, text
 from reports.database import command, connect, matrix, store
+from reports.database.test.conftest import sealed
 from reports.site import again, build, model, render, story
 from reports.site.test.conftest import declared, make
 
@@ -107,6 +109,32 @@ def test_kernels_are_asked_once_for_all_points(farm: Farm, monkeypatch: pytest.M
         for one in site.points:
             story.write(grid, out, one)
     assert out.count == len(site.points) > 100 and len(asked) == len(site.spots) * len(site.personas)
+
+
+def test_devices_of_a_kernel_are_counted_together(farm: Farm) -> None:
+    """What all of them have alike is not counted one by one."""
+    for number, cpu in enumerate(("CPU a", "CPU b", "CPU c")):
+        result = make(3) | {"started": f"2026-11-2{number}T11:00:00Z"}
+        result["identity"] = result["identity"] | {"cpu_model": [cpu]}
+        if number:
+            result["personas"]["user"]["probes"]["beta.probe1"]["points"]["point1"] = {"verdict": "absent", "reason": f"none {number}"}
+        if number == 1:
+            del result["personas"]["user"]["probes"]["beta.probe2"]
+        path = farm.folder / "one.result.json"
+        path.write_text(text.dump_json(sealed(result)), encoding="utf-8")
+        assert [each.what for each in farm.adder.add([path])] == [store.ADDED]
+    with connect.reading(farm.engine) as connection:
+        site = model.load(connection, matrix.Filter())
+        spot = next(each for each in site.spots if each.devices == 3)
+        for persona, columns in spot.columns.items():
+            said = [site.matrix.of(column) for column in columns]
+            counts = {point: Counter(each[point].verdict for each in said if point in each) for point in {key for each in said for key in each}}
+            cells = site.cells(spot, persona)
+            assert {point: dict(cell.counts) for point, cell in cells.items()} == counts
+            assert all(cell.verdict == (next(iter(counts[point])) if len(counts[point]) == 1 else model.MIXED) for point, cell in cells.items())
+        mixed = site.cells(spot, "user")[site.matrix.ids["beta.probe1.point1"]]
+        assert mixed.told == "absent" and site.reason(mixed) == "none 2" and dict(mixed.counts)["absent"] == 2
+        assert dict(site.cells(spot, "user")[site.matrix.ids["beta.probe2.point0"]].counts).popitem()[1] == 2
 
 
 def test_another_program_makes_all_again(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,10 @@ def test_a_program_is_judged_once_where_kernels_answer_alike(monkeypatch: pytest
             plain.Said("yes"), plain.Said("no", "EINVAL", verdict="no")]
     told = [known.told(lambda _key, each=each: each) for each in said]     # type: ignore[misc]
     assert [each.why for each in told] == [(1,), (1,), (2,), (3,), (1,)] and len(judged) == 3
+    looks: list[str] = []
+    for number in range(40):        # where no two kernels answer alike, not all that came before are looked at
+        known.told(lambda key, number=number: looks.append(key) or plain.Said("no", f"case {number}", verdict="no"))     # type: ignore[misc]
+    assert len(judged) == 3 + 40 and len(looks) <= 40 * (programs.KEPT + 1)
 
 
 def test_programs_are_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> None:
