@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event, select
 
 from reports import catalogue, difference, verbs
-from reports.database import connect, machine, matrix, query, usage
+from reports.database import connect, machine, matrix, query, tables, usage
 from reports.database.test.conftest import CATALOGUE, Database, make
 from reports.text import Unusable
 
@@ -29,6 +30,22 @@ def test_first_and_last_seen_name_what_was_not_tested(database: Database) -> Non
     assert [step.release for step in found[0].steps] == ["4.4.1", "4.14.2", "6.1.0", "6.5.3"]
     assert str(found[0].first()) == "after 4.4.1, by 4.14.2"
     assert str(found[0].last()) == "after 6.1.0, by 6.5.3"
+
+
+def test_answers_come_as_the_driver_gives_them(database: Database) -> None:
+    """There are a million of them: no row of SQLAlchemy is made for each, and points of a record that say the same share it."""
+    kernels(database)
+    answers = tables.ANSWER
+    with connect.reading(database.engine) as connection:
+        told = connection.execute(select(answers.c.record, answers.c.point, answers.c.verdict, answers.c.reason)).all()
+        asked: list[str] = []
+        event.listen(database.engine, "before_cursor_execute", lambda *args: asked.append(args[2]))
+        made = matrix.load(connection)
+    assert sorted((record, point, answer.verdict, answer.reason) for record in {row.record for row in told}
+                  for point, answer in made.answers(record) if answer.record == record) == sorted(map(tuple, told))
+    assert asked and not [each for each in asked if "answer" in each.lower()]
+    alike = [said for record in {row.record for row in told} if len(said := [answer for _point, answer in made.answers(record)]) > 1]
+    assert any(one is other for one, other, *_more in alike)
 
 
 def test_seen_from_the_start_is_a_bound(database: Database) -> None:
