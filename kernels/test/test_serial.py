@@ -260,7 +260,7 @@ class Clock:
 
 
 def test_nothing_is_typed_while_a_boot_loader_counts_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From its first line, cut in two here, until three seconds after its last."""
+    """From its first line, cut in two here, until three seconds after a prompt."""
     clock, made = Clock(monkeypatch), Loader()
     assert not made.holds(), "a console at which a shell waits"
     made.heard(b"messages\r\n\r\nU-B")
@@ -270,16 +270,27 @@ def test_nothing_is_typed_while_a_boot_loader_counts_down(monkeypatch: pytest.Mo
     for number in range(5, 0, -1):
         made.heard(b"Hit any key to stop autoboot: %d" % number if number == 5 else b"\b\b%d" % number)
         assert clock.held(made, 1)
-    assert clock.held(made, 1.8) and not clock.held(made, 0.4)
-    made.heard(b"[    1.0] a message of the kernel")
+    made.heard(b"\r\nStarting kernel ...\r\n\r\n")
+    assert clock.held(made, 15)
+    made.heard(b"board# ")
+    assert clock.held(made, 2.9) and not clock.held(made, 0.4)
+    made.heard(b"[    1.0] a message of the kernel\r\n")
+    assert not made.holds()
+
+
+def test_a_board_that_boots_and_shows_no_prompt_is_typed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, made = Clock(monkeypatch), Loader()
+    made.heard(b"U-Boot\r\nStarting kernel ...\r\n")
+    assert clock.held(made, loader.BETWEEN - 0.2)
+    clock.now += 0.4
     assert not made.holds()
 
 
 def test_a_board_that_boots_for_ever_is_typed_to_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minute after the last word of a boot loader."""
+    """Two minutes after the last word of a boot loader."""
     clock, made = Clock(monkeypatch), Loader()
     made.heard(b"reboot: Restarting system")
-    for _ in range(59):
+    for _ in range(119):
         made.heard(b"T ")
         assert clock.held(made, 1)
     clock.now += 1.1
