@@ -38,7 +38,7 @@ def expected(tmp_path: Path) -> Verdicts:
 @pytest.fixture
 def console(tmp_path: Path) -> Iterator[Path]:
     if not LOADER.exists():
-        pytest.skip("no U-Boot: package u-boot-qemu")
+        pytest.skip("no U-Boot: .ci/install kernels-all")
     row = matrix.load().rows[ROW]
     row = replace(row, append=f"{row.append} ignore_loglevel")
     with standing(row, Way(socket=tmp_path / "tty", bundle=True, loader=LOADER), print):

@@ -72,9 +72,9 @@ class Known:
         self.found: list[tuple[dict[str, tuple[Said, str]], Told]] = []
 
     def told(self, ask: Ask) -> Told:
-        for at, (answers, made) in enumerate(self.found):
+        for number, (answers, made) in enumerate(self.found):
             if all(_whole(ask(key)) == said for key, said in answers.items()):
-                self.found.insert(0, self.found.pop(at))
+                self.found.insert(0, self.found.pop(number))
                 return made
         heard: dict[str, tuple[Said, str]] = {}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from reports import expect, text, wordlist
+from reports import expect, wordlist
 from reports.database.query import BEST_FIRST
 from reports.site import again, model
 from reports.site.evidence import Line, Lines, Printed, newest
