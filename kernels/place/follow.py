@@ -26,6 +26,8 @@ HEAD = re.compile(
     rb"([\w-]{1,64}) (\d{1,9}\.\d\d|-) (\d{1,7}|-) (-?\d{0,3}) (restarted|over|running|gone)"
     rb" (\d{1,3}) (raw|gzip64|base64|hex) (\d{1,10}) (\d{1,9})\r?\n"
 )
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+EMPTY = 9  # a status that the agent does not have: it is not there
 
 
 @dataclass(frozen=True)
@@ -80,16 +82,29 @@ def _decode(coded: bytes, code: str, most: int) -> bytes:
     return zlib.decompressobj(31).decompress(data, most + 1) if code == "gzip64" else data
 
 
+class Gone(RowError):
+    """The run's folder is not there any more. `boot`: the boot id of the device now, empty if there is none."""
+
+    def __init__(self, boot: str) -> None:
+        super().__init__("the run's folder is gone")
+        self.boot = boot
+
+
 @dataclass
 class Reader:
-    """Reads files of a run in a folder at the device."""
+    """Reads files of a run in a folder at the device. Raises Gone if nothing is left of it."""
 
     link: Link
     folder: str
     pace: Pace = Pace()
 
     def agent(self, words: str, **more: object) -> Answer:
-        return self.link.execute(f"sh {self.folder}/agent {words}", **more)  # type: ignore[arg-type]
+        there = f"[ -e {self.folder}/agent ] || {{ echo gone $(cat {BOOT_ID}); exit {EMPTY}; }}"
+        answer = self.link.execute(f"{there}; sh {self.folder}/agent {words}", **more)  # type: ignore[arg-type]
+        gone = re.fullmatch(rb"gone ?([\w-]{0,64})\s*", answer.body)
+        if answer.status == EMPTY and gone:
+            raise Gone(gone[1].decode())
+        return answer
 
     def piece(
         self, name: str, offset: int, wait: int = 0, stop: threading.Event | None = None
@@ -142,6 +157,8 @@ class Follow:
             self._end("flood", str(error))
         except Lost as error:
             self._end("dropped", str(error))
+        except Gone as error:
+            self._emptied(error.boot)
         finally:
             self._leave()
         self.outcome.wall = self._now()
@@ -225,6 +242,13 @@ class Follow:
         if self.channel.refused:
             why = f"refused: {self.channel.refused[0]}"
         return self._end("incomplete", f"run.sh ended with status {piece.status}: {why}")
+
+    def _emptied(self, boot: str) -> bool:
+        """What a file system in memory loses with a restart, or what somebody removed."""
+        last = next(reversed(self.channel.files), "none")
+        if boot and boot != self.boot:
+            return self._end("shutdown", f"the device restarted by itself, and its folder is gone; last file: {last}")
+        return self._end("died", f"somebody removed the folder of the run at the device; last file: {last}")
 
     def _late(self) -> bool:
         if self._now() > self.limit:

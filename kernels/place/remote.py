@@ -15,7 +15,7 @@ from kernels.errors import Missing, Refused, RowError
 from kernels.place.bring import Bring, Busy, agent_call, remove
 from kernels.place.channel import Channel, safe_path
 from kernels.place.claim import owner_word
-from kernels.place.follow import Follow, Pace, Reader
+from kernels.place.follow import Follow, Gone, Pace, Reader
 from kernels.place.link import Flood, Link, Lost, patiently
 from kernels.place.outcome import Outcome
 from kernels.place.owner import Owner
@@ -230,7 +230,7 @@ class RemotePlace:
         try:
             _, lost = patiently(lambda: self._fetch(channel), patience, self.pace.pause, self.stop)
             self._count(lost)
-        except (Lost, Flood):
+        except (Lost, Flood, Gone):
             return
 
     def _fetch(self, channel: Channel) -> None:

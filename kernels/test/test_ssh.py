@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from fake_place import FIRST, KTAP, STEPS, processes
-from sshd import Cut, Server, need, serving
+from sshd import Cut, Server, need, serving, wait_until
+from tiny_bundle import NAP
 
 from kernels.errors import Missing
 from kernels.place.channel import Channel, cksum
@@ -243,6 +244,27 @@ def test_a_restart_that_emptied_the_folder(machine: Machine, bundle: Path, tmp_p
             shutil.rmtree(path)
         assert place.run(Order("good", limit=30), channel, threading.Event()).ended == "done"
         assert sorted(channel.files) == ALL
+
+
+@pytest.mark.parametrize(("restarts", "ended"), [(True, "shutdown"), (False, "died")])
+def test_the_folder_goes_in_mid_run(machine: Machine, bundle: Path, tmp_path: Path, restarts: bool, ended: str) -> None:
+    """With a restart, as in a /tmp in memory, or by somebody who removes it: told at the next question."""
+    base = tmp_path / "base"
+    base.mkdir()
+    place, channel = machine.place(Owner(folder=str(base), patience=600)), Channel(tmp_path)
+
+    def empty(name: str) -> None:
+        if name == answer(STEPS[0]):
+            if restarts:
+                (machine.folder / "boot_id").write_text("00000000-again\n")
+            shutil.rmtree(base / place._folder)
+
+    channel.on_file = empty
+    with place.put(bundle):
+        outcome = place.run(Order("slow", limit=300), channel, threading.Event())
+    assert outcome.ended == ended and f"last file: {answer(STEPS[0])}" in outcome.reason, outcome
+    wait_until(lambda: f"sleep\0{NAP}\0".encode() not in list(processes("cmdline")))
+    assert not list(base.iterdir())
 
 
 @pytest.mark.slow
