@@ -4,9 +4,9 @@
 # The quick ring needs a compiler, Python, pytest and cmocka, and no perf permission; it starts no probe,
 # boots nothing, fuzzes nothing and seldom waits for a clock.
 QUICK_lib := lib/test/test_lib.py lib/test/policy/test_policy.py \
-	-k 'not late_ and not lies and not faults_test and not calls_test and not matrix_test'
+	-k 'not late_ and not lies and not faults_test and not calls_test and not matrix_test and not exec_test and not pollable_test'
 QUICK_reports := reports/test $(filter-out reports/site/% reports/database/%,$(wildcard reports/*/test)) \
-	--ignore=reports/test/test_fuzz.py --ignore=reports/test/test_bounds.py
+	$(patsubst %,--ignore=reports/test/test_%.py,fuzz bounds floors answers shipped named)
 QUICK_kernels := kernels/test $(patsubst %,--ignore=kernels/test/test_%.py,boot cross fetch isolate place engine lab ssh)
 QUICK_suites := $(patsubst %,suites/test/test_%.py,suites hidden)
 # A test may run make itself: it has nothing to do with the jobs of this one. Tests run side by side where
@@ -22,7 +22,7 @@ quick:		## build what changed and run the tests of a minute: on each save
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) WERROR=1 all library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do \
 		$(MAKE) --no-print-directory quick-$$part || status=1; done; exit $$status
-	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, stacks, bindings, and skips what wants" \
+	@echo "quick leaves out: runs of probes, fuzzing, guests, devices, database, site, what ships, stacks, bindings, and skips what wants" \
 		"a program that it does not install; make check has them"
 quick-%:
 	@echo "== $*"
