@@ -289,6 +289,14 @@ def test_a_whole_run(server: Server, bundle: Path, tmp_path: Path) -> None:
     assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
 
 
+def test_what_run_sh_said_is_kept(server: Server, bundle: Path, tmp_path: Path) -> None:
+    place, channel = server.place(), Channel(tmp_path)
+    with place.put(bundle):
+        outcome = place.run(Order("quits", limit=30), channel, threading.Event())
+    assert outcome.ended == "incomplete" and outcome.reason.endswith(": no room"), outcome
+    assert channel.log.read_text() == "no room\n"
+
+
 def test_a_bundle_goes_on_where_the_link_was_cut(tmp_path: Path, bundle: Path) -> None:
     """Twice, in the middle: what had arrived is not sent again."""
     size = 3 << 20
