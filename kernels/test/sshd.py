@@ -106,7 +106,7 @@ class Server:
             if not key.exists():
                 maker = need("dropbearkey", "dropbear-bin")
                 subprocess.run([maker, "-t", "ed25519", "-f", str(key)], check=True, capture_output=True)
-            return [need("dropbear", "dropbear-bin"), "-F", "-E", "-r", str(key), "-s",
+            return [need("dropbear", "dropbear-bin"), "-F", "-E", "-e", "-r", str(key), "-s",
                     "-p", f"127.0.0.1:{self.port}", "-P", str(self.folder / "pid")]  # fmt: skip
         Path(SECURE).mkdir(mode=0o755, exist_ok=True)
         options = {
@@ -122,8 +122,8 @@ class Server:
 
     @property
     def variables(self) -> str:
-        """What every login has in its environment. A shell that is killed while it reads what root has at home
-        may leave a lock there."""
+        """What every login has in its environment: no folder where runs of other tests are. A shell that is killed
+        while it reads what root has at home may leave a lock there."""
         return f"TMPDIR={self.scratch} HOME={self.folder}"
 
     @property
@@ -145,7 +145,7 @@ class Server:
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
                 [*self.inside, *self._argv()], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True,
+                start_new_session=True, env={**os.environ, "TMPDIR": str(self.scratch)},
             )  # fmt: skip
         wait_until(lambda: answers(self.port))
         return self
