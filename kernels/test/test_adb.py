@@ -107,6 +107,7 @@ case $1 in
 get-state) echo device ;;
 features) cat features ;;
 shell) echo "$2" >>asked; cd /; exec sh -c "$3" ;;
+push) cat <"$2" >"$3" ;;
 esac
 """
 
@@ -128,6 +129,17 @@ def test_the_shell_is_one_that_the_device_has(features: Path, told: str, shell: 
     said = link.execute("echo a; exit 7")
     assert (said.status, said.body, link.clean) == (7, b"a\n", shell == "-T")
     assert (features.parent / "asked").read_text() == f"{shell}\n"
+    link.close()
+
+
+@pytest.mark.parametrize("told", ["cmd\nshell_v2\n", "cmd\n"])
+def test_input_and_long_scripts_arrive(features: Path, told: str) -> None:
+    """The old shell has no input and a short command line: both go there as files."""
+    features.write_text(told)
+    link = AdbLink("R58N1234567")
+    said = link.execute("cat; echo a; exit 7", b"in\n")
+    assert (said.status, said.body) == (7, b"in\na\n")
+    assert link.execute("#" * 9000 + "\necho long").body == b"long\n"
     link.close()
 
 

@@ -101,6 +101,14 @@ def test_what_is_missing_is_named() -> None:
         cross.require(arch)
 
 
+def test_nothing_is_fetched_for_a_compiler_that_is_missing(tmp_path: Path) -> None:
+    """No fetcher is there that could."""
+    arch = replace(LISTED.arches["s390x"], triple="vax-dec-ultrix")
+    with pytest.raises(Missing, match="^no vax-dec-ultrix-gcc: "):
+        cross.make_tools(arch, tmp_path / "out", None)  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_compiler_is_a_shell_script_that_parses(tmp_path: Path) -> None:
     text = cross.COMPILER.format(triple="s390x-linux-gnu", cflags="-mlong-double-64")
     assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
