@@ -18,6 +18,9 @@ struct thread {
 /* Returns 0 or -errno. */
 int thread_read(pid_t tid, struct thread *ret);
 
+/* 0: it has none, or is gone. */
+pid_t parent_of(pid_t pid);
+
 /* Signals that end the look. */
 const sigset_t *attach_signals(void);
 

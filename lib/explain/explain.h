@@ -42,8 +42,12 @@ struct call {
 	unsigned char attr[ATTR_ROOM];
 	size_t attr_read;
 	char text[TEXT_ROOM];	/* behind config1, of a probe in a program or function */
-	/* SECCOMP, PRCTL: what the filter that is set would answer perf_event_open(2) */
+	/*
+	 * SECCOMP, PRCTL: what the filter that is set would answer perf_event_open(2), and
+	 * whether it may wake a tracer at a call that is looked at
+	 */
 	uint32_t answer;
+	bool wakes;
 };
 
 /* Fills `which` and `narrow` by architecture and number. False: none that is looked at. */
@@ -107,7 +111,15 @@ struct start {
 	bool quiet;
 	bool pretend;			/* refused opens are answered with a harmless event */
 	bool cannot_pretend;		/* this kernel hands no descriptor over */
+	bool refused;			/* ended, before a look would have come between: refuse.c */
+	char refused_for[240];
 };
+
+/*
+ * A call of the program would go wrong by being looked at: ends it, and what it has started, before
+ * the call is made.
+ */
+void refuse(struct start *start, const struct call *call);
 
 /* Starts the program so that its calls are seen. Returns 0 or -errno. */
 int start_program(struct start *start);

@@ -25,7 +25,8 @@ static const char usage[] =
 	"gave nothing. Output and exit status stay the program's; what is told goes to stderr.\n"
 	"  --json FILE   write the same for programs       --quiet   nothing on stderr\n"
 	"  --record FILE write what was asked, without anything private, to hold against others\n"
-	"  --ptrace      look by ptrace(2): slow, and sees what filters of system calls hide\n"
+	"  --ptrace      look by ptrace(2): slow; sees what filters of system calls hide, and\n"
+	"                leaves others what they trace by such filters (rr: taken unasked)\n"
 	"  --pretend     answer each refused open with an event that counts nothing: what would\n"
 	"                the program ask elsewhere?\n"
 	"  --pid PID     look at a process that runs, by ptrace(2), until it ends or ^C\n"
@@ -78,11 +79,22 @@ static const char *find_obstacle(const struct start *start, const struct pm_env 
 	return exec_rights(path);
 }
 
+/* By its name: it would be refused once it records (refuse.c). */
+static bool is_recorder(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : name, "rr") == 0;
+}
+
 static void choose(struct start *start)
 {
 	start->by_choice = start->ptrace;
 	if (start->by_choice)
 		start->why_ptrace = "it was asked for";
+	else if (is_recorder(start->argv[0]))
+		start->why_ptrace = "rr traces by a filter of its own, and one around it would "
+			"keep calls from it";
 	else
 		start->why_ptrace = notify_obstacle();
 	start->ptrace = start->why_ptrace != NULL;
@@ -114,6 +126,16 @@ static int cannot_follow(const struct start *start, int error)
 		attach_obstacle(start->pid, error, why, sizeof(why));
 	(void)wrong("%s cannot be followed: %s", start->attached ? "the process" : "the program",
 		    why);
+	return 3;
+}
+
+static int cannot_wake(const struct start *start)
+{
+	fprintf(stderr, "perfmodes-explain: %s cannot be looked at in this way, and was ended "
+		"before harm was done: %s, which would miss the calls that are looked at, as the "
+		"look comes first; --ptrace sets no filter and leaves it what it traces: "
+		"perfmodes-explain --ptrace -- %s ...\n", start->argv[0], start->refused_for,
+		start->argv[0]);
 	return 3;
 }
 
@@ -152,6 +174,8 @@ static int explain(const struct options *options, struct start *start)
 		err = start->ptrace ? trace_follow(start) : notify_follow(start);
 	if (err < 0)
 		return cannot_follow(start, -err);
+	if (start->refused)
+		return cannot_wake(start);
 	err = start->attached ? 0 : start_error(start);
 	if (err != 0) {
 		(void)wrong("%s: %s", start->argv[0], strerror(err));

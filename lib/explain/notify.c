@@ -3,8 +3,8 @@
  * Notifications of seccomp(2): the thread that makes a call waits until it is told to continue, and
  * the kernel carries the call out as if nobody had looked. Such an answer shows no result. So for
  * as long as the call lasts, the thread is seized by ptrace(2): it stops on its way back, its
- * result is read, and it is let go. What traces it otherwise, gdb or rr, keeps it: then the result
- * is not seen, and the call is asked again later.
+ * result is read, and it is let go. What traces it otherwise, as gdb, keeps it: then the result is
+ * not seen, and the call is asked again later.
  */
 #define _GNU_SOURCE
 #include "shape.h"
@@ -125,6 +125,14 @@ static bool go_on(int listener, uint64_t id)
 	return ioctl(listener, NOTIF_SEND, &answer) == 0;
 }
 
+/* The call is not made; for who was killed meanwhile nobody waits. */
+static void hold_back(int listener, uint64_t id)
+{
+	const struct answer answer = { .id = id, .error = -EPERM };
+
+	(void)ioctl(listener, NOTIF_SEND, &answer);
+}
+
 /* --------------------------------------------------------------------------------- the results */
 
 static bool seize(pid_t tid)
@@ -175,6 +183,15 @@ static void count_lost(uint64_t id)
 	last = id;
 }
 
+/*
+ * A thread has one tracer, and for the time of some calls that is this program. So it waits here
+ * until another has been made the tracer of one, and seizes none meanwhile.
+ */
+static bool makes_tracer(const struct call *call)
+{
+	return call->which == CALL_PTRACE && call->args[0] != PTRACE_TRACEME;
+}
+
 static void serve(struct start *start)
 {
 	struct notif notif;
@@ -193,7 +210,12 @@ static void serve(struct start *start)
 		return;
 	if (known)
 		later_settle(&call);
-	wanted = known && watch_call(&call);
+	wanted = known && (watch_call(&call) || makes_tracer(&call));
+	if (call.wakes) {
+		refuse(start, &call);
+		hold_back(start->listener, notif.id);
+		return;
+	}
 	if (wanted && !start->pretend && later_can(&call)) {
 		if (go_on(start->listener, notif.id))
 			later_open(&call);

@@ -41,6 +41,19 @@ int thread_read(pid_t tid, struct thread *ret)
 	return 0;
 }
 
+pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	const char *behind;
+	int parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (pm_read_text(path, text, sizeof(text)) < 0)
+		return 0;
+	behind = strrchr(text, ')');		/* a name may hold anything */
+	return behind != NULL && sscanf(behind, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
 const sigset_t *attach_signals(void)
 {
 	static sigset_t ret;

@@ -11,6 +11,7 @@
 #define LOOKS 1024		/* events of a shape whose counts are looked at */
 #define RET_USER_NOTIF 0x7fc00000u	/* of a filter, v5.0 */
 #define FILTER_ACTION 0xffff0000u	/* of what a filter of system calls answers */
+#define FILTER_MOST 4096		/* BPF_MAXINSNS */
 
 enum target {
 	TARGET_SELF, TARGET_THREAD, TARGET_CHILD, TARGET_OTHER, TARGET_CPU, TARGET_CGROUP, TARGETS
@@ -127,7 +128,6 @@ struct remarks {
 	uint64_t untold;			/* stops at calls that were not told */
 	bool traces;				/* the program traces others */
 	uint64_t handed_over;			/* threads that were let go for that */
-	bool tracer_missed;			/* a filter of its own would wake it */
 	bool listener_refused;			/* it wanted a listener of its own */
 	bool bad_memory;			/* attr that could not be read */
 	uint64_t trapped;			/* of `unseen`: by a filter */
@@ -167,5 +167,7 @@ void place_of(pid_t tid, struct place *ret);
 /* What a filter answers perf_event_open(2): a SECCOMP_RET_* value. */
 struct sock_filter;
 uint32_t filter_answer(const struct sock_filter *code, size_t count);
+/* Whether it may wake a tracer (SECCOMP_RET_TRACE) at a call that is looked at. */
+bool filter_may_wake(const struct sock_filter *code, size_t count);
 
 #endif

@@ -420,10 +420,6 @@ static void say_remarks(const struct start *start)
 		note("%s ran without those rights because it was looked at: what it asked says "
 		     "nothing; as root explain changes nothing", remarks.changed[i]);
 	say_own_filter(start);
-	if (remarks.tracer_missed && !start->ptrace)
-		note("a filter that it set wakes its tracer at system calls, as rr's does; at "
-		     "those that are looked at here this look comes first, and the tracer is "
-		     "not woken: it may have failed for that; --ptrace sets no filter");
 	if (remarks.listener_refused && !start->ptrace)
 		note("the program wanted a listener of its own (seccomp), which is refused while "
 		     "it is looked at; --ptrace leaves it one");

@@ -191,7 +191,8 @@ int trace_follow(struct start *start)
 	    ptrace(PTRACE_INTERRUPT, start->pid, NULL, NULL) != 0)
 		return -errno;
 	(void)write(start->line, "", 1);
-	while ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
+	/* What it leaves behind the kernel lets go when this process ends. */
+	while (!start->ended && ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR)) {
 		if (tid <= 0)
 			continue;
 		if (WIFSTOPPED(status)) {

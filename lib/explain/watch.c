@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is made of each call. */
 #define _GNU_SOURCE
+#include "attach.h"
 #include "load.h"
 #include "shape.h"
 
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #define REQUEST_RESULTS 64	/* of a shape and kind that are looked at; the rest is counted */
-#define FILTER_MOST 4096	/* BPF_MAXINSNS */
 
 static void count_error(struct error_count *list, size_t room, int error)
 {
@@ -36,19 +36,6 @@ static bool is_of_process(pid_t process, const char *format, pid_t pid)
 
 	snprintf(path, sizeof(path), format, process, pid);
 	return access(path, F_OK) == 0;
-}
-
-static pid_t parent_of(pid_t pid)
-{
-	char path[64], text[512];
-	const char *behind;
-	int parent = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (pm_read_text(path, text, sizeof(text)) < 0)
-		return 0;
-	behind = strrchr(text, ')');		/* a name may hold anything */
-	return behind != NULL && sscanf(behind, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
 static enum target target_of(pid_t tid, int pid, uint64_t flags)
@@ -271,8 +258,11 @@ static bool takes_the_call(uint32_t answer)
 	}
 }
 
-/* What a filter would answer that the program sets itself; it may be gone behind the call. */
-static uint32_t read_filter(const struct call *call, uint64_t address)
+/*
+ * What a filter would answer that the program sets itself; it may be gone behind the call. Fills
+ * whether it may wake a tracer.
+ */
+static uint32_t read_filter(const struct call *call, uint64_t address, bool *ret_wakes)
 {
 	static struct sock_filter code[FILTER_MOST];
 	unsigned char head[16] = { 0 };
@@ -286,6 +276,7 @@ static uint32_t read_filter(const struct call *call, uint64_t address)
 	if (count > FILTER_MOST || memory_read(call->tid, at, code, count * sizeof(code[0])) !=
 	    (ssize_t)(count * sizeof(code[0])))
 		return SECCOMP_RET_ALLOW;
+	*ret_wakes = filter_may_wake(code, count);
 	return filter_answer(code, count);
 }
 
@@ -296,7 +287,7 @@ static bool before_filter(struct call *call)
 		call->args[0] == PR_SET_SECCOMP && call->args[1] == SECCOMP_MODE_FILTER;
 
 	if (sets)
-		call->answer = read_filter(call, call->args[2]);
+		call->answer = read_filter(call, call->args[2], &call->wakes);
 	return sets;
 }
 
@@ -309,8 +300,6 @@ static void after_filter(const struct call *call, int64_t result)
 	const uint64_t flags = call->which == CALL_SECCOMP ? call->args[1] : 0;
 	const bool listener = flags >> 3 & 1, together = flags & 1;
 
-	remarks.tracer_missed |= (call->answer & FILTER_ACTION) == SECCOMP_RET_TRACE &&
-		(result == RESULT_UNSEEN || result == 0);
 	remarks.listener_refused |= listener && (result == -EBUSY || result == RESULT_UNSEEN);
 	if (takes_the_call(call->answer) && (result == RESULT_UNSEEN ? !listener : result == 0 ||
 					     (result > 0 && (listener || !together)))) {

@@ -50,11 +50,3 @@ def test_a_listener_of_its_own_answers(place: Path) -> None:
     gate = run.gate(run.one())
     assert "listener of system calls that the program set itself" in gate["gate"]
     assert gate["behind"] == "without that filter: it opens" and "security module" not in run.text
-
-
-def test_a_filter_that_wakes_a_tracer(place: Path) -> None:
-    """Ours comes before it, so rr misses calls of what it records: that is told, and that --ptrace does without a filter."""
-    run = Explained(place, "filter:trace", FAULTS + ":u")
-    assert "the tracer is not woken" in run.text and "--ptrace sets no filter" in run.text
-    for how in ("log", "trap"):
-        assert "the tracer is not woken" not in Explained(place, f"filter:{how}", FAULTS + ":u").text
