@@ -126,7 +126,8 @@ def test_files_that_are_opened_as_advised(row: str, place: Path) -> None:
         if persona == "bpfmon" or (persona == "perfmon" and name.startswith("perf-")):
             # opensnoop looks for one of its tracepoints in debugfs, which stays closed, and leaves it out
             assert "level" not in names and ends_of(value) <= ends_of(json.loads(found.get(("told", name, "root"), json.dumps(value))))
-            assert value["asked"], found["advised-text", name, persona]
+            # before v5.11 maps of BPF are locked memory, which libbpf may not raise without CAP_SYS_RESOURCE
+            assert value["asked"] or "bump RLIMIT_MEMLOCK" in found["advised-text", name, persona], found["advised-text", name, persona]
     print()
 
 
@@ -143,7 +144,8 @@ def ends(call: dict[str, Any]) -> set[str]:
 
 # What explain blames, and the words of a replay for it.
 BLAMED = {"hardware_missing": "absent: no such event here", "level": "blocked: EACCES: perf_event_paranoid=",
-          "chain": "refuses call chains with the kernel's part", "missing": "absent: no PMU here offers branch stacks"}
+          "chain": "refuses call chains with the kernel's part",
+          "missing": "absent: no PMU here offers branch stacks|no: ENOENT with the software event"}
 
 
 def gates_of(found: Parts, name: str, persona: str) -> dict[str, str]:
@@ -179,7 +181,7 @@ def test_what_a_replay_says_is_what_programs_get(row: str, place: Path) -> None:
             if predicted in outcome:
                 right += 1
                 refused += predicted != ""
-                same = predicted != "" and BLAMED.get(gates[key(call)], "none") in reason
+                same = predicted != "" and any(word in reason for word in BLAMED.get(gates[key(call)], "none").split("|"))
                 alike += same
                 if predicted and not same:
                     misses.append((name, persona, number, gates[key(call)], reason))

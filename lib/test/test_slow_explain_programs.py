@@ -157,6 +157,9 @@ def has_core_pmu() -> bool:
     return any((folder / name).exists() for name in ("cpu", "cpu_core")) or any(folder.glob("armv8*"))
 
 
+CGROUP_SWITCHES = 11  # of software events
+
+
 def due(persona: str, call: Call, error: str, paranoid: int, core: bool) -> str:
     """A part of the gate's words, by the source of the kernel; empty where that has several reasons."""
     if persona == "filter" and error == "EPERM":
@@ -171,6 +174,8 @@ def due(persona: str, call: Call, error: str, paranoid: int, core: bool) -> str:
         return "PERF_SAMPLE_BRANCH_STACK"
     if error == "ENOENT" and call.type in ("hardware", "cache", "raw") and not core:
         return "no CPU PMU"
+    if error == "ENOENT" and call.type == "software" and call.config == CGROUP_SWITCHES:  # since v5.13
+        return "no such event on this machine"
     return ""
 
 
