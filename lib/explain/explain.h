@@ -82,6 +82,8 @@ const char *exec_rights(const char *path);
 /* The counters of an event that a process is about to lose. */
 struct shape;
 void look_at_event(pid_t process, int fd, struct shape *shape);
+/* And the records that nobody reads any more: the process ends. */
+void look_at_end(pid_t process, int fd, struct shape *shape);
 
 /* A descriptor of ours for the file of a process, or -1. */
 int look_copy(pid_t process, int fd);

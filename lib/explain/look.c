@@ -4,7 +4,7 @@
  * of our own for as long as the look takes (pidfd_getfd(2), v5.6), so that it lives no longer.
  */
 #define _GNU_SOURCE
-#include "shape.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -86,30 +86,40 @@ static uint64_t sample_bytes(uint64_t sample_type)
 		8 * (1 + (uint64_t)__builtin_popcountll(sample_type));
 }
 
-/*
- * With a fixed period the count tells how many samples there were at most. Who reads a ring is
- * woken at so many as it asked for, or where half of the ring is full.
- */
-static void judge_samples(uint64_t value, struct shape *shape)
+/* With a fixed period the count tells how many samples there were at most. */
+static bool is_counted(const struct shape *shape)
+{
+	const struct perf_event_attr *attr = &shape->attr;
+
+	return attr->sample_period != 0 && !attr->freq && shape->rings > 0 &&
+		shape->requests[REFRESH] == 0 && shape->requests[RESET] == 0 &&
+		shape->requests[PERIOD] == 0;
+}
+
+/* Who reads a ring is woken at so many as it asked for, or where half of the ring is full. */
+static bool are_too_few(uint64_t samples, const struct shape *shape)
 {
 	const struct perf_event_attr *attr = &shape->attr;
 	const uint64_t half = (shape->most_pages - 1) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-	uint64_t samples;
 
-	if (attr->sample_period == 0 || attr->freq || value == 0 || shape->rings == 0 ||
-	    shape->requests[REFRESH] > 0 || shape->requests[RESET] > 0 ||
-	    shape->requests[PERIOD] > 0)
-		return;
-	samples = value / attr->sample_period;
-	if (samples == 0)
-		shape->never_sampled++;
-	else if (!attr->watermark && attr->wakeup_events > samples &&
-		 sample_bytes(attr->sample_type) != 0 &&
-		 samples * sample_bytes(attr->sample_type) <= half)
+	return !attr->watermark && attr->wakeup_events > samples &&
+		sample_bytes(attr->sample_type) != 0 &&
+		samples * sample_bytes(attr->sample_type) <= half;
+}
+
+static void judge_samples(uint64_t value, int copy, bool ends, struct shape *shape)
+{
+	const enum ring_end end = ends ? ring_end_of(copy, shape) : RING_NOT_KNOWN;
+	const bool counted = value > 0 && is_counted(shape);
+	const uint64_t samples = counted ? value / shape->attr.sample_period : 0;
+
+	shape->never_sampled += counted && samples == 0;
+	if (end == RING_NEVER_WOKEN || (end == RING_NOT_KNOWN && samples > 0 &&
+					are_too_few(samples, shape)))
 		shape->never_woken++;
 }
 
-static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
+static void judge(const struct pm_counts *counts, int copy, bool ends, struct shape *shape)
 {
 	const uint64_t format = shape->attr.read_format;
 	const bool timed = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) &&
@@ -121,7 +131,7 @@ static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
 	shape->sum += value;
 	shape->zero += value == 0;
 	shape->lost += lost;
-	judge_samples(value, shape);
+	judge_samples(value, copy, ends, shape);
 	if (!timed)
 		return;
 	if (counts->time_enabled == 0)
@@ -137,7 +147,7 @@ static void judge(const struct pm_counts *counts, int copy, struct shape *shape)
 		shape->part_time++;
 }
 
-void look_at_event(pid_t process, int fd, struct shape *shape)
+static void look(pid_t process, int fd, bool ends, struct shape *shape)
 {
 	struct pm_counts counts = { .nr = 0 };
 	unsigned long id = 0;
@@ -154,7 +164,17 @@ void look_at_event(pid_t process, int fd, struct shape *shape)
 		if (err == -ENODATA)
 			shape->in_error++;
 		else if (err >= 0)
-			judge(&counts, copy, shape);
+			judge(&counts, copy, ends, shape);
 	}
 	(void)close(copy);
+}
+
+void look_at_event(pid_t process, int fd, struct shape *shape)
+{
+	look(process, fd, false, shape);
+}
+
+void look_at_end(pid_t process, int fd, struct shape *shape)
+{
+	look(process, fd, true, shape);
 }

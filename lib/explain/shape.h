@@ -97,11 +97,12 @@ struct shape {
 	struct error_count map_error;
 	uint64_t map_bytes;
 	bool map_is_aux;			/* of the last that was refused */
+	bool ring_is_special;			/* with an AUX area, or what is read is not told */
 	/* What was seen of its events before they were closed; `idle`: ran for long, counted 0 */
 	uint32_t looked, zero, idle, never_enabled, never_ran, part_time, in_error;
 	uint32_t never_there;			/* no thread of theirs ran on that CPU */
 	uint32_t never_sampled;			/* counted, and less than its period */
-	uint32_t never_woken;			/* fewer samples than it asked to be woken for */
+	uint32_t never_woken;			/* fewer samples than wake who waits for them */
 	uint64_t sum, lost;
 };
 

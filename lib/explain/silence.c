@@ -157,8 +157,9 @@ void say_silence(void)
 		say("events counted less than their sample_period, and took no sample: a smaller "
 		    "one, or sample_freq");
 	if (count_of(offsetof(struct shape, never_woken)) > 0)
-		say("fewer samples than wakeup_events asks for, and less than half a ring: poll(2) "
-		    "of it never returned for them; ask to be woken earlier, or read the ring "
+		say("fewer records than wake who waits for them, which is at wakeup_events "
+		    "samples, beyond wakeup_watermark bytes, or else half of the ring: poll(2) of "
+		    "it never returned for them; ask to be woken earlier, or read the ring "
 		    "without");
 	if (lost > 0)
 		say("records were lost: a larger ring, or fewer samples");

@@ -221,6 +221,7 @@ static void after_map(const struct call *call, int64_t result)
 		return;
 	}
 	shape->rings++;
+	shape->ring_is_special |= call->args[5] != 0 || !(call->args[2] & PROT_WRITE);
 	shape->most_pages = pages > shape->most_pages ? pages : shape->most_pages;
 }
 
@@ -244,7 +245,8 @@ static void before_end(const struct call *call)
 	if (range && (call->args[2] & 4))		/* CLOSE_RANGE_CLOEXEC */
 		return;
 	event_each(process_of(call->tid, true), range ? (unsigned int)call->args[0] : 0,
-		   range ? (unsigned int)call->args[1] : UINT32_MAX, look_at_event);
+		   range ? (unsigned int)call->args[1] : UINT32_MAX,
+		   range ? look_at_event : look_at_end);
 }
 
 /* Whether nobody else is asked, or another listener. */

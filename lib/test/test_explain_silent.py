@@ -35,7 +35,7 @@ def test_samples_without_a_ring(place: Path) -> None:
     assert bare.errors == [0] and bare.one()["silent"] and bare.one()["rings"] == 0
     assert f"no ring was mapped, counted {bare.one()['sum']}" in bare.text and bare.one()["sum"] >= 64
     assert "only their counts can be read" in bare.text
-    ring = Explained(place, "keep", FAULTS + ":u:each", "work")
+    ring = Explained(place, "keep", FAULTS + ":u:each:wakeup=1", "work")
     assert not ring.one()["silent"] and ring.one()["rings"] == 1 and "no ring" not in ring.text
 
 
@@ -59,7 +59,7 @@ def test_records_that_were_lost(place: Path) -> None:
     if run.errors == [errno.EINVAL]:
         pytest.skip("this kernel counts no lost records")
     assert run.one()["silent"] and run.one()["lost"] >= 1280 - 4096 // 24 and "records were lost" in run.text
-    few = Explained(place, "keep", FAULTS + ":u:each", "work")
+    few = Explained(place, "keep", FAULTS + ":u:each:wakeup=1", "work")
     assert few.one()["lost"] == 0 and not few.one()["silent"] and "lost" not in few.text
 
 
@@ -67,8 +67,35 @@ def test_a_period_that_is_not_reached(place: Path) -> None:
     """64 faults and some, of a million: not one sample; with a frequency the kernel chooses the period."""
     run = Explained(place, "keep", FAULTS + ":u:sample", "work")
     assert run.one()["never_sampled"] == 1 and run.one()["silent"] and "took no sample" in run.text
-    run = Explained(place, "keep", FAULTS + ":u:freq=1", "work")
+    run = Explained(place, "keep", FAULTS + ":u:freq=1:wakeup=1", "work")
     assert run.one()["never_sampled"] == run.one()["never_woken"] == 0
+
+
+WAKES = ["pages=8:wakeup=1", "pages=8:wakeup=1000", "pages=8", "pages=1", "pages=8:mark=1", "pages=8:mark=1200", "pages=8:mark=20000",
+         "pages=1:mark=20000", "pages=1:mark=20000:wakeup=1", "pages=8:freq=5000:wakeup=1", "pages=8:freq=5000:wakeup=100000"]
+
+
+@pytest.mark.parametrize("options", [(), ("--ptrace",)])
+@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize("words", WAKES)
+def test_a_reader_that_poll_does_not_wake(place: Path, words: str, times: int, options: tuple[str, ...]) -> None:
+    """What poll(2) says in the program itself is what is told of it, for each way to be woken and one more."""
+    run = Explained(place, "keep", f"{FAULTS}:u:each:{words}", f"times={times}", "work", "poll", options=options)
+    if run.errors[0] == errno.EINVAL:
+        pytest.skip("this kernel counts no lost records")
+    opened, woken = run.numbers()
+    assert opened == 0 and woken in (0, 1)
+    assert run.one()["never_woken"] == 1 - woken and ("never woke its reader (1 of 1)" in run.text) == (woken == 0)
+    assert not woken or "poll(2) of it never returned" not in run.text
+
+
+@pytest.mark.parametrize("words", ["each:pages=8:mark=20000", "each:pages=8", "each:pages=8:blind"])
+def test_a_ring_that_was_read_unwoken(place: Path, words: str) -> None:
+    """Programs look at their rings by the clock, too; and what is mapped to be read alone has no mark of what was read."""
+    run = Explained(place, "keep", f"{FAULTS}:u:{words}", "work", "poll", *([] if "blind" in words else ["read"]))
+    if run.errors[0] == errno.EINVAL:
+        pytest.skip("this kernel counts no lost records")
+    assert run.numbers() == [0, 0] and run.one()["never_woken"] == 0 and not run.one()["silent"]
 
 
 @pytest.mark.parametrize("wakeup, never", [(1, False), (50, False), (1000, True)])

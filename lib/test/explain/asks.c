@@ -13,12 +13,15 @@
  *      phys      PHYS_ADDR                       member    of the group of the last other one
  *      there     on CPU 1 alone                  over      another file gets its descriptor at once
  *      wakeup=N  its reader is to be woken at so many samples
+ *      mark=N    or beyond so many bytes         blind     its ring is mapped to be read alone
  *      pinned    always on a counter, or in error
  *      ask       it is enabled, asked for its id, read and mapped, and what becomes of each is
  *                printed, too
  *   times=N       the opens that follow are made N times    keep    and not closed
  *   threads=N     by so many threads, each so many times
  *   work          makes 64 page faults, or N times as many, and sleeps once
+ *   poll          prints how many of the rings poll(2) says something of
+ *   read          marks what is in the rings as read
  *   filter[:HOW]  from now on a filter answers EPERM to perf_event_open(2), or by trap, kill,
  *                 log, trace
  *   listener      from now on a thread of its own does; prints the errno of setting it up
@@ -84,6 +87,10 @@ static struct perf_event_attr attr_of(const char *word)
 		attr.sample_type = PERF_SAMPLE_PHYS_ADDR;
 	if (strstr(word, ":wakeup=") != NULL)
 		attr.wakeup_events = (unsigned int)strtoul(strstr(word, ":wakeup=") + 8, NULL, 10);
+	if (strstr(word, ":mark=") != NULL) {
+		attr.watermark = 1;
+		attr.wakeup_watermark = (unsigned int)strtoul(strstr(word, ":mark=") + 6, NULL, 10);
+	}
 	attr.pinned = strstr(word, ":pinned") != NULL;
 	if (strstr(word, ":old") != NULL)
 		attr.size = PERF_ATTR_SIZE_VER0;
@@ -122,6 +129,29 @@ static void ask(int fd)
 	report(mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
 }
 
+static struct pollfd polled[16];
+static struct perf_event_mmap_page *rings[16];
+static int ring_count;
+
+static void map_ring(int fd)
+{
+	const int way = PROT_READ | (strstr(asked, ":blind") != NULL ? 0 : PROT_WRITE);
+	void *ring = mmap(NULL, ring_of(asked), way, MAP_SHARED, fd, 0);
+
+	if (!keep || ring == MAP_FAILED || ring_count == 16)
+		return;
+	polled[ring_count] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	rings[ring_count++] = ring;
+}
+
+static void read_rings(void)
+{
+	for (int i = 0; i < ring_count; i++)
+		__atomic_store_n(&rings[i]->data_tail,
+				 __atomic_load_n(&rings[i]->data_head, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+}
+
 static void *open_all(void *context)
 {
 	struct perf_event_attr attr = attr_of(asked);
@@ -141,7 +171,7 @@ static void *open_all(void *context)
 			(void)dup2(STDOUT_FILENO, fd);
 		last = fd >= 0 && !member ? fd : last;
 		if (fd >= 0 && attr.sample_period != 0 && strstr(asked, ":bare") == NULL)
-			(void)mmap(NULL, ring_of(asked), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			map_ring(fd);
 		if (fd >= 0 && !keep)
 			close(fd);
 	}
@@ -335,6 +365,10 @@ int main(int argc, char **argv)
 			keep = 1;
 		else if (strcmp(argv[i], "work") == 0)
 			work();
+		else if (strcmp(argv[i], "poll") == 0)
+			printf("%d\n", poll(polled, (nfds_t)ring_count, 0));
+		else if (strcmp(argv[i], "read") == 0)
+			read_rings();
 		else if (strncmp(argv[i], "filter", 6) == 0)
 			set_filter(argv[i]);
 		else if (strcmp(argv[i], "listener") == 0)
