@@ -123,6 +123,9 @@ struct start {
  */
 void refuse(struct start *start, const struct call *call);
 
+/* Whether somebody traces this program and its children by such a filter: its name. */
+bool refuse_tracer(char *ret, size_t size);
+
 /* Starts the program so that its calls are seen. Returns 0 or -errno. */
 int start_program(struct start *start);
 

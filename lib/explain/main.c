@@ -198,6 +198,28 @@ static int explain(const struct options *options, struct start *start)
 	return end_as(start->status);
 }
 
+/* Says why. `asked`: by --ptrace. */
+static bool is_impossible(const struct start *start, const struct pm_env *env, bool asked)
+{
+	const char *rights;
+	char tracer[64];
+
+	if (start->pretend && (start->why_ptrace != NULL || pretend_obstacle() != NULL))
+		return wrong("--pretend answers calls, which notifications of seccomp(2) alone "
+			     "can%s: %s", "", asked ? "--ptrace does without them" :
+			     start->why_ptrace ? start->why_ptrace : pretend_obstacle());
+	if (!start->ptrace && refuse_tracer(tracer, sizeof(tracer)))
+		return wrong("%s traces this program and what it starts by a filter of system "
+			     "calls (SECCOMP_RET_TRACE), and would miss the calls that are looked "
+			     "at. Have %s look without such a filter (strace: without "
+			     "--seccomp-bpf), or without perfmodes-explain.", tracer, tracer);
+	rights = find_obstacle(start, env);
+	return rights != NULL &&
+		wrong("%s is %s, and would lose those rights by being looked at: what it asks "
+		      "would be answered as if it had none. Start perfmodes-explain as root, or "
+		      "explain the program from a copy without them.", start->argv[0], rights);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -210,7 +232,6 @@ int main(int argc, char **argv)
 	};
 	struct options options = { .json = NULL };
 	struct start start = { .listener = -1 };
-	const char *rights;
 	struct pm_env env;
 	bool asked;
 	int option;
@@ -242,15 +263,7 @@ int main(int argc, char **argv)
 	callers.program = start.argv[0];
 	asked = start.ptrace;
 	choose(&start);
-	if (start.pretend && (start.why_ptrace != NULL || pretend_obstacle() != NULL))
-		return wrong("--pretend answers calls, which notifications of seccomp(2) alone "
-			     "can%s: %s", "", asked ? "--ptrace does without them" :
-			     start.why_ptrace ? start.why_ptrace : pretend_obstacle());
-	rights = find_obstacle(&start, &env);
-	if (rights != NULL)
-		return wrong("%s is %s, and would lose those rights by being looked at: what it "
-			     "asks would be answered as if it had none. Start perfmodes-explain as "
-			     "root, or explain the program from a copy without them.",
-			     start.argv[0], rights);
+	if (is_impossible(&start, &env, asked))
+		return 2;
 	return explain(&options, &start);
 }

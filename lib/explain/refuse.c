@@ -5,14 +5,22 @@
  * calls that are looked at, and what it records of them would be wrong, without a word. The filter
  * cannot be taken from a process again; so the program ends before it sets one of that kind.
  */
+#define _GNU_SOURCE
 #include "explain.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "attach.h"
 
@@ -76,4 +84,44 @@ void refuse(struct start *start, const struct call *call)
 	/* It may have left its parents, to run on by itself. */
 	if (thread.process > 0)
 		(void)kill(thread.process, SIGKILL);
+}
+
+/* ------------------------------------------------------------------- who traces this program so */
+
+/* SECCOMP_RET_TRACE is ENOSYS where nobody is who listens for it, and else the call is made. */
+static _Noreturn void be_woken(void)
+{
+	struct sock_filter code[] = {
+		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr) },
+		{ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_getppid },
+		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRACE },
+		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		_exit(0);
+	_exit(syscall(__NR_getppid) >= 0);
+}
+
+bool refuse_tracer(char *ret, size_t size)
+{
+	struct thread thread, tracer;
+	int status = 0;
+	pid_t child;
+
+	if (thread_read(getpid(), &thread) < 0 || thread.tracer == 0)
+		return false;
+	child = fork();
+	if (child == 0)
+		be_woken();
+	if (child < 0)
+		return false;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == 0)
+		return false;
+	snprintf(ret, size, "%s", thread_read(thread.tracer, &tracer) == 0 ? tracer.name : "?");
+	return true;
 }

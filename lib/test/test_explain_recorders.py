@@ -4,6 +4,7 @@ than that answer: they work as they do alone, or are ended with the reason befor
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -94,6 +95,20 @@ def test_what_goes_on_behind_the_program_is_not_waited_for(place: Path) -> None:
         while not ((place / "said").exists() and (place / "said").read_text(encoding="utf-8")):
             time.sleep(0.01)
         assert (place / "said").read_text(encoding="utf-8") == "on\n"
+
+
+@pytest.mark.skipif("--seccomp-bpf" not in os.popen("strace --help 2>&1").read(), reason="no strace, or an old one")
+def test_a_tracer_of_explain_itself(place: Path, tmp_path: Path) -> None:
+    """strace with a filter would miss the program's opens, so it is refused; without one it sees them, and with one alone, too."""
+    def opens(*words: str) -> tuple[int, int, str]:
+        command = ["strace", "-f", "-e", "trace=perf_event_open", "-o", str(tmp_path / "log"), *words, str(place / "asks"), FAULTS + ":u"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return (tmp_path / "log").read_text(encoding="utf-8").count("PERF_COUNT_SW_PAGE_FAULTS"), done.returncode, done.stderr
+    refused = opens("--seccomp-bpf", str(place / "explain"))
+    assert refused[:2] == (0, 2) and "strace traces this program and what it starts by a filter of system calls" in refused[2]
+    assert opens("--seccomp-bpf")[:2] == (1, 3) and opens()[:2] == (1, 3)
+    seen = opens(str(place / "explain"))
+    assert seen[0] >= 1 and seen[1] == 3 and "1 not seen" in seen[2] and "another program traces these threads" in seen[2]
 
 
 ATTACH = """
