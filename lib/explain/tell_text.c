@@ -469,8 +469,11 @@ void tell_text(const struct start *start)
 	load = load_refused();
 	printf("\n");
 	say_verdict(start);
-	if (remarks.calls[CALL_OPEN] == 0 && !remarks.filtered && remarks.untold == 0 &&
-	    !(remarks.traces && start->ptrace))
+	if (start->attached && remarks.calls[CALL_OPEN] == 0 && remarks.untold == 0)
+		note("that is while it was looked at; what it asked before, or asks later, is not "
+		     "known");
+	else if (remarks.calls[CALL_OPEN] == 0 && !remarks.filtered && remarks.untold == 0 &&
+		 !(remarks.traces && start->ptrace))
 		tell_files(load != 0);
 	say_shapes(&gates);
 	say_gates(&gates);

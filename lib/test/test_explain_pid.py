@@ -115,6 +115,7 @@ def test_a_stopped_process_stays_stopped(place: Path) -> None:
             pass
         assert "t" in run.states()
         assert run.end(signal.SIGINT)["asked"] == []
+        assert "has not called perf_event_open. note that is while it was looked at" in run.text and "wants no perf" not in run.text
         assert "State:\tT (stopped)" in Path("/proc", str(run.target.pid), "status").read_text(encoding="utf-8")
         run.target.send_signal(signal.SIGCONT)
         run.go_on()
