@@ -17,16 +17,21 @@
 #define SET_OUTPUT 5
 #define PAUSE_OUTPUT 9
 
-/* Its own ring, which its own records alone are written to and which only they wake. */
-static bool is_plain(const struct shape *shape)
+static bool is_any_shared(void)
 {
 	for (size_t i = 0; i < shapes.count; i++)
 		if (shapes.list[i]->requests[SET_OUTPUT] > 0 ||
 		    (shapes.list[i]->flags & FD_OUTPUT))
-			return false;
+			return true;
+	return false;
+}
+
+/* Its own ring, which its own records alone are written to and which only they wake. */
+static bool is_plain(const struct shape *shape)
+{
 	return shape->rings > 0 && shape->rings <= MOST_RINGS && !shape->ring_is_special &&
 		!shape->attr.write_backward && shape->requests[REFRESH] == 0 &&
-		shape->requests[PAUSE_OUTPUT] == 0;
+		shape->requests[PAUSE_OUTPUT] == 0 && !is_any_shared();
 }
 
 /* kernel/events/ring_buffer.c, ring_buffer_init(): it wakes beyond so many bytes. */
