@@ -75,6 +75,18 @@ def test_a_filter_that_wakes_nobody_is_refused(place: Path) -> None:
         assert "SECCOMP_RET_TRACE" not in Explained(place, f"filter:{how}", FAULTS + ":u").text
 
 
+@pytest.mark.parametrize("words", WAYS)
+def test_a_recorder_that_a_process_starts_that_ran_already(place: Path, records: Path, words: tuple[str, ...]) -> None:
+    """--pid is ptrace, too."""
+    script = f"read line; {records} {' '.join(words)}; exit $?"
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process, \
+            subprocess.Popen([place / "explain", "--pid", str(process.pid)], stderr=subprocess.PIPE, text=True) as explain:
+        assert explain.stderr and "looking at" in explain.stderr.readline()
+        said = process.communicate("go on\n", timeout=120)[0]
+        assert (process.returncode, said) == alone(records, *words)
+        assert "1 opened, 0 refused" in " ".join(explain.communicate(timeout=120)[1].split())
+
+
 def test_all_that_belongs_to_the_program_ends(place: Path, records: Path, tmp_path: Path) -> None:
     """Its parent does not go on as if it had worked, and nobody is left who holds a line to us (communicate ends)."""
     (tmp_path / "script").write_text(f"sleep 600 & (sleep 600; :) & {records}; echo went on; sleep 600", encoding="utf-8")
