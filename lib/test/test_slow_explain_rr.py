@@ -41,7 +41,14 @@ def recorded(text: str) -> list[str]:
     return [event for event in re.findall(r"event:.*", text) if "SYSCALL" in event]
 
 
+def skip_where_rr_cannot(found: Parts) -> None:
+    """rr 5.6.0 ends in an assertion on 7.3, whose vvar pages it cannot read."""
+    if "rr ended with 0" not in found["says", "alone", "root"]:
+        pytest.skip("rr itself records nothing on this kernel")
+
+
 def test_rr_records_as_it_does_alone(found: Parts) -> None:
+    skip_where_rr_cannot(found)
     alone, beside = recorded(found["says", "alone", "root"]), recorded(found["dump", "rr", "root"])
     print(found["text", "rr", "root"], *beside, sep="\n")
     assert alone == beside and len(alone) > 20 and any("openat" in event for event in alone)
@@ -61,6 +68,7 @@ def test_rr_in_a_script_is_ended_before_it_records(found: Parts) -> None:
 
 
 def test_rr_in_a_script_records_by_ptrace(found: Parts) -> None:
+    skip_where_rr_cannot(found)
     text = found["text", "asked", "root"]
     assert recorded(text) == recorded(found["says", "alone", "root"]) and "rr ended with 0" in text
     assert sum(shape["opened"] for shape in json.loads(found["told", "asked", "root"])["asked"]) >= 5
