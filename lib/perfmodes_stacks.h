@@ -200,6 +200,8 @@ struct pm_symbol {
 	uint64_t file_address;		/* the address as the file counts; 0 without a file */
 	const uint8_t *build_id;	/* of the file, build_id_size bytes; may be NULL */
 	size_t build_id_size;
+	uint64_t map_start, map_end;	/* what is mapped around it in the process; 0: not known */
+	uint64_t map_offset;		/* where that begins in the file */
 };
 
 /*
@@ -356,7 +358,8 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
 
 /*
  * As pm_folded_add(). Labels of each stack are "comm", "pid" and "tid", and "end" when it was cut
- * off. (0.1)
+ * off. The first mapping of the profile is the program that had the most until it was first
+ * flushed. A file that several processes have is where the first of them has it. (0.1)
  */
 int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
 		 struct pm_unwinder *unwinder, const struct pm_stack *stack);

@@ -12,6 +12,7 @@
 #include "symbols.h"
 
 #define TEXT_MAX ((size_t)128 << 20)
+#define PAGE ((uint64_t)4096)
 
 static char *read_all(const char *path, size_t *size)
 {
@@ -100,4 +101,31 @@ const struct entry *kernel_find(struct pm_symbols *symbols, uint64_t address)
 	if (!symbols->kernel.read)
 		read_kernel(&symbols->kernel, symbols->kallsyms);
 	return table_find(&symbols->kernel.table, address);
+}
+
+static bool is_of(const struct entry *entry, const char *module)
+{
+	const char *tab = strchr(entry->name, '\t');
+
+	return strcmp(tab != NULL ? tab + 1 : "[kernel]", module) == 0;
+}
+
+/* Percpu symbols of some machines count from 0: they are in no half of the kernel. */
+void kernel_range(struct pm_symbols *symbols, const char *module, uint64_t *start, uint64_t *end)
+{
+	const struct table *table = &symbols->kernel.table;
+	uint64_t last = 0;
+
+	*start = *end = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		const struct entry *entry = &table->list[i];
+
+		if (entry->address >> 63 == 0 || !is_of(entry, module))
+			continue;
+		if (last == 0)
+			*start = entry->address / PAGE * PAGE;
+		last = entry->address;
+	}
+	if (last != 0)
+		*end = last / PAGE * PAGE + PAGE;
 }

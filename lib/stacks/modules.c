@@ -156,6 +156,37 @@ struct module *unwinder_module(struct pm_unwinder *unwinder, uint64_t address)
 	return map->module;
 }
 
+static bool is_library(const char *name)
+{
+	const char *end = strstr(name, ".so");
+
+	return end != NULL && (end[3] == '\0' || end[3] == '.' || end[3] == ' ');
+}
+
+uint64_t unwinder_program(struct pm_unwinder *unwinder)
+{
+	char path[32], name[4096] = "";
+
+	if (unwinder->sought)
+		return unwinder->program;
+	unwinder->sought = true;
+	unwinder->program = 0;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)unwinder->pid);
+	if (readlink(path, name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	for (size_t i = 0; i < unwinder->maps.count; i++) {
+		const struct map *map = &unwinder->maps.list[i];
+
+		if (!map->exec || map->name[0] != '/' || map->name[1] == '/')
+			continue;
+		if (strcmp(map->name, name) == 0)
+			return unwinder->program = map->start;
+		if (unwinder->program == 0 && !is_library(map->name))
+			unwinder->program = map->start;
+	}
+	return unwinder->program;
+}
+
 void unwinder_drop_modules(struct pm_unwinder *unwinder)
 {
 	struct module *next;

@@ -4,7 +4,8 @@
  * repeated fields may stand in any order and in any number of pieces. So strings, functions and
  * locations are written when they first occur, each with the next number, and nothing needs to be
  * kept but what number they got. When that takes too much memory all is forgotten, and what occurs
- * again is written again.
+ * again is written again. Mappings are written behind the samples: only then it is known which of
+ * them is the program, and has to be the first, and what all its locations have.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 #include "../wire/packet.h"
 #include "bag.h"
 #include "lines.h"
+#include "pprof_mappings.h"
 #include "sink.h"
+#include "symbols.h"
+#include "unwinder.h"
 
 #define MEMORY_DEFAULT ((uint64_t)32 << 20)
 #define FRAMES_MAX 8192
@@ -27,7 +31,8 @@ enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
 enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE,
-       MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS };
+       MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILES, MAPPING_HAS_LINES,
+       MAPPING_HAS_INLINED };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
@@ -35,8 +40,9 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 struct pm_pprof {
 	struct sink sink;
 	uint64_t limit;
-	struct bag strings, functions, locations, mappings, stacks;
-	uint64_t string_count, function_count, location_count, mapping_count;
+	struct bag strings, functions, locations, stacks;
+	struct pprof_mappings mappings;
+	uint64_t string_count, function_count, location_count;
 	struct packet outer, inner, line;
 };
 
@@ -103,29 +109,71 @@ static uint64_t string(struct pm_pprof *pprof, const char *text)
 	return *number;
 }
 
-static uint64_t mapping(struct pm_pprof *pprof, const struct pm_symbol *symbol)
+static void write_hex(const uint8_t *bytes, size_t size, char *ret)
 {
-	char build_id[2 * 64 + 1] = "";
-	uint64_t file, id, *number;
-
-	for (size_t i = 0; i < symbol->build_id_size && i < 64; i++) {
-		build_id[2 * i] = "0123456789abcdef"[symbol->build_id[i] >> 4];
-		build_id[2 * i + 1] = "0123456789abcdef"[symbol->build_id[i] & 15];
+	for (size_t i = 0; i < size; i++) {
+		ret[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		ret[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
 	}
-	file = string(pprof, symbol->module);
-	id = string(pprof, build_id);
-	number = bag_take(&pprof->mappings, (uint64_t[2]){ file, id }, 2 * sizeof(uint64_t));
-	if (number == NULL || *number != 0)
-		return number != NULL ? *number : 0;
-	*number = ++pprof->mapping_count;
-	begin(&pprof->inner);
-	put_number(&pprof->inner, MAPPING_ID, *number);
-	put_number(&pprof->inner, MAPPING_LIMIT, INT64_MAX);
-	put_number(&pprof->inner, MAPPING_FILE, file);
-	put_number(&pprof->inner, MAPPING_BUILD_ID, id);
-	put_number(&pprof->inner, MAPPING_HAS_FUNCTIONS, 1);
-	emit(pprof, PROFILE_MAPPING);
-	return *number;
+	ret[2 * size] = '\0';
+}
+
+/*
+ * Memory without a file has no place: it may be anywhere in each process, and is told by name.
+ * `program`: the address by which the symbol of a program was found; 0: it is of any file.
+ */
+static struct pprof_mapping *mapping(struct pm_pprof *pprof, struct pm_symbols *symbols,
+				     const struct pm_symbol *symbol, uint64_t program,
+				     unsigned int frame)
+{
+	char build_id[2 * 64 + 1];
+	struct pprof_place place = { .file = symbol->module, .build_id = build_id };
+	struct pprof_mapping *ret;
+	bool fresh;
+
+	write_hex(symbol->build_id, symbol->build_id_size < 64 ? symbol->build_id_size : 64,
+		  build_id);
+	place.kernel = frame & PM_FRAME_KERNEL && !(frame & PM_FRAME_GUEST);
+	if (place.kernel) {
+		kernel_range(symbols, symbol->module, &place.start, &place.end);
+	} else if (symbol->file_address != 0 || symbol->module[0] == '/') {
+		place.start = symbol->map_start;
+		place.end = symbol->map_end;
+		place.offset = symbol->map_offset;
+		place.program = program != 0 && symbol->file_address != 0;
+		place.linked = symbol->file_address - (program - symbol->map_start);
+	}
+	ret = mappings_take(&pprof->mappings, &place, &fresh);
+	if (ret == NULL || !fresh)
+		return ret;
+	ret->file = string(pprof, symbol->module);
+	ret->build_id = string(pprof, build_id);
+	return ret;
+}
+
+/* A reader of profiles looks for what is not told: it is told of all that is in it. */
+static void write_mappings(struct pm_pprof *pprof)
+{
+	struct pprof_mappings *all = &pprof->mappings;
+
+	mappings_settle(all);
+	for (; all->written < all->count; all->written++) {
+		const struct pprof_mapping *one = &all->list[all->written];
+
+		begin(&pprof->inner);
+		put_number(&pprof->inner, MAPPING_ID, one->id);
+		put_number(&pprof->inner, MAPPING_START, one->start);
+		put_number(&pprof->inner, MAPPING_LIMIT, one->limit);
+		put_number(&pprof->inner, MAPPING_OFFSET, one->offset);
+		put_number(&pprof->inner, MAPPING_FILE, one->file);
+		put_number(&pprof->inner, MAPPING_BUILD_ID, one->build_id);
+		put_number(&pprof->inner, MAPPING_HAS_FUNCTIONS, one->used && !one->unnamed);
+		put_number(&pprof->inner, MAPPING_HAS_FILES, one->used && !one->unlined);
+		put_number(&pprof->inner, MAPPING_HAS_LINES, one->used && !one->unlined);
+		put_number(&pprof->inner, MAPPING_HAS_INLINED, one->inlined ||
+			   (one->used && !one->unlined));
+		emit(pprof, PROFILE_MAPPING);
+	}
 }
 
 /* Functions of one name in two files, or from two sources, are two. */
@@ -154,28 +202,14 @@ static uint64_t function(struct pm_pprof *pprof, const struct pm_symbol *symbol,
 	return *number;
 }
 
-/*
- * Addresses are the file's, so that those of two processes are one; without a file, as they are.
- * The lines are innermost first, as the format has them; the last is the function of the symbol.
- */
-static uint64_t location(struct pm_pprof *pprof, const struct pm_symbol *symbol, uint64_t address,
-			 const struct pm_line *lines, unsigned int count)
+static void write_location(struct pm_pprof *pprof, const uint64_t location[3],
+			   const struct pm_line *lines, const uint64_t *functions,
+			   unsigned int count)
 {
-	const uint64_t where = symbol->file_address ? symbol->file_address : address;
-	const uint64_t map = mapping(pprof, symbol);
-	uint64_t functions[LINES_DEPTH_MAX], *number;
-
-	for (unsigned int i = 0; i < count; i++)
-		functions[i] = function(pprof, symbol, &lines[i]);
-	number = bag_take(&pprof->locations, (uint64_t[3]){ map, functions[count - 1], where },
-			  3 * sizeof(uint64_t));
-	if (number == NULL || *number != 0)
-		return number != NULL ? *number : 0;
-	*number = ++pprof->location_count;
 	begin(&pprof->inner);
-	put_number(&pprof->inner, LOCATION_ID, *number);
-	put_number(&pprof->inner, LOCATION_MAPPING, map);
-	put_number(&pprof->inner, LOCATION_ADDRESS, where & INT64_MAX);
+	put_number(&pprof->inner, LOCATION_ID, location[0]);
+	put_number(&pprof->inner, LOCATION_MAPPING, location[1]);
+	put_number(&pprof->inner, LOCATION_ADDRESS, location[2]);
 	for (unsigned int i = 0; i < count; i++) {
 		begin(&pprof->line);
 		put_number(&pprof->line, LINE_FUNCTION, functions[i]);
@@ -184,6 +218,34 @@ static uint64_t location(struct pm_pprof *pprof, const struct pm_symbol *symbol,
 			put_message(&pprof->inner, LOCATION_LINE, &pprof->line);
 	}
 	emit(pprof, PROFILE_LOCATION);
+}
+
+/*
+ * Addresses are counted from where the profile has the mapping, so that those of two processes are
+ * one. The lines are innermost first, as the format has them; the last is the function of the
+ * symbol.
+ */
+static uint64_t location(struct pm_pprof *pprof, struct pprof_mapping *map,
+			 const struct pm_symbol *symbol, uint64_t address,
+			 const struct pm_line *lines, unsigned int count)
+{
+	const uint64_t where = map->limit != 0 && symbol->map_end != 0 ?
+		address - symbol->map_start + map->start : address;
+	uint64_t functions[LINES_DEPTH_MAX], *number;
+
+	for (unsigned int i = 0; i < count; i++)
+		functions[i] = function(pprof, symbol, &lines[i]);
+	map->used = true;
+	map->unnamed |= functions[count - 1] == 0;
+	map->unlined |= lines[0].file == NULL || lines[0].line == 0;
+	map->inlined |= count > 1;
+	number = bag_take(&pprof->locations,
+			  (uint64_t[3]){ map->id, functions[count - 1], where },
+			  3 * sizeof(uint64_t));
+	if (number == NULL || *number != 0)
+		return number != NULL ? *number : 0;
+	*number = ++pprof->location_count;
+	write_location(pprof, (uint64_t[3]){ *number, map->id, where }, lines, functions, count);
 	return *number;
 }
 
@@ -192,15 +254,35 @@ static uint64_t locate(struct pm_pprof *pprof, struct pm_symbols *symbols,
 {
 	struct pm_symbol symbol = { .size = sizeof(symbol), .module = "[unknown]" };
 	struct pm_line lines[LINES_DEPTH_MAX] = { { .size = sizeof(lines[0]) } };
+	struct pprof_mapping *map;
 	int count;
 
 	(void)pm_symbols_find(symbols, unwinder, address, frame, &symbol);
+	map = mapping(pprof, symbols, &symbol, 0, frame);
+	if (map == NULL)
+		return 0;
 	count = pm_symbols_lines(symbols, unwinder, address, frame, lines, LINES_DEPTH_MAX);
 	if (count <= 0)
 		count = 1;
 	lines[count - 1].name = symbol.name;
 	lines[count - 1].raw_name = symbol.raw_name;
-	return location(pprof, &symbol, address, lines, (unsigned int)count);
+	/* Where a call returns to is behind it: the instruction is the one in front. */
+	return location(pprof, map, &symbol, frame & PM_FRAME_CALLER ? address - 1 : address, lines,
+			(unsigned int)count);
+}
+
+/* The file that the process runs has a mapping, also where no sample is in it. */
+static void weigh_program(struct pm_pprof *pprof, struct pm_symbols *symbols,
+			  struct pm_unwinder *unwinder, uint64_t weight)
+{
+	struct pm_symbol symbol = { .size = sizeof(symbol) };
+	struct pprof_mapping *map = NULL;
+	const uint64_t at = unwinder != NULL ? unwinder_program(unwinder) : 0;
+
+	if (at != 0 && pm_symbols_find(symbols, unwinder, at, 0, &symbol) == 0)
+		map = mapping(pprof, symbols, &symbol, at, 0);
+	if (map != NULL)
+		map->weight += weight;
 }
 
 /* ------------------------------------------------------------------------------------- samples */
@@ -248,13 +330,17 @@ static void write_stacks(struct pm_pprof *pprof)
 static void forget_beyond(struct pm_pprof *pprof, uint64_t limit)
 {
 	if (pprof->strings.bytes + pprof->functions.bytes + pprof->locations.bytes +
-	    pprof->mappings.bytes + pprof->stacks.bytes <= limit)
+	    pprof->mappings.keys.bytes + pprof->stacks.bytes <= limit)
 		return;
 	write_stacks(pprof);
+	/* They are few but where somebody maps ever more: what is there stays in its place. */
+	if (pprof->mappings.keys.bytes > limit / 4) {
+		write_mappings(pprof);
+		mappings_clear(&pprof->mappings);
+	}
 	bag_clear(&pprof->strings);
 	bag_clear(&pprof->functions);
 	bag_clear(&pprof->locations);
-	bag_clear(&pprof->mappings);
 }
 
 int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *symbols,
@@ -266,6 +352,7 @@ int pm_pprof_add(struct pm_pprof *pprof, const char *comm, struct pm_symbols *sy
 	struct stack_key *head = (struct stack_key *)key;
 
 	forget_beyond(pprof, pprof->limit);
+	weigh_program(pprof, symbols, unwinder, stack->weight);
 	*head = (struct stack_key){ string(pprof, comm), (uint64_t)stack->pid,
 				    (uint64_t)stack->tid, 0, 0 };
 	if (stack->end != PM_END_COMPLETE && stack->end != PM_END_UNTOLD)
@@ -335,7 +422,7 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
 	bag_open(&pprof->strings);
 	bag_open(&pprof->functions);
 	bag_open(&pprof->locations);
-	bag_open(&pprof->mappings);
+	mappings_open(&pprof->mappings);
 	bag_open(&pprof->stacks);
 	write_head(pprof, &all);
 	*ret = pprof;
@@ -345,6 +432,7 @@ int pm_pprof_open(int fd, const struct pm_pprof_opts *opts, struct pm_pprof **re
 int pm_pprof_flush(struct pm_pprof *pprof, uint64_t duration)
 {
 	write_stacks(pprof);
+	write_mappings(pprof);
 	write_number(pprof, PROFILE_DURATION, duration);
 	sink_complete(&pprof->sink);
 	return failed(pprof) ? -ENOMEM : pprof->sink.error;
@@ -357,6 +445,7 @@ int pm_pprof_destroy(struct pm_pprof *pprof, uint64_t duration)
 	if (pprof == NULL)
 		return 0;
 	write_stacks(pprof);
+	write_mappings(pprof);
 	forget_beyond(pprof, 0);
 	write_number(pprof, PROFILE_DURATION, duration);
 	err = sink_close(&pprof->sink);

@@ -256,10 +256,17 @@ static void find_user(struct pm_symbols *symbols, struct pm_unwinder *unwinder, 
 		      struct pm_symbol *ret)
 {
 	const struct module *module;
+	const struct map *map;
 
 	if (maps_find(&unwinder->maps, address) == NULL)
 		(void)unwinder_reread(unwinder);
 	module = unwinder_module(unwinder, address);
+	map = maps_find(&unwinder->maps, address);
+	if (map != NULL) {
+		ret->map_start = map->start;
+		ret->map_end = map->end;
+		ret->map_offset = map->offset;
+	}
 	if (module != NULL)
 		find_file(symbols, module, address, ret);
 	else

@@ -37,6 +37,9 @@ uint64_t cache_bytes(const struct cached *cached);
 
 /* Reads kallsyms at the first call. The entry's name is "name" or "name\t[module]". */
 const struct entry *kernel_find(struct pm_symbols *symbols, uint64_t address);
+
+/* The pages from the first symbol of a module, or of the "[kernel]", to the last; 0: not known. */
+void kernel_range(struct pm_symbols *symbols, const char *module, uint64_t *start, uint64_t *end);
 void kernel_free(struct kernel *kernel);
 
 /*

@@ -56,6 +56,7 @@ int pm_unwinder_refresh(struct pm_unwinder *unwinder)
 	if (err < 0)
 		return err;
 	maps_free(&unwinder->maps);
+	unwinder->sought = false;
 	unwinder->maps = maps;
 	unwinder->gone = false;
 	unwinder_keep_modules(unwinder);

@@ -55,6 +55,8 @@ struct pm_unwinder {
 	struct maps maps;
 	uint64_t read_at, read_took;	/* when the maps were read, and how long that took, ns */
 	bool gone;
+	bool sought;			/* `program` was looked for */
+	uint64_t program;
 	struct module *modules;
 	struct seen seen[SEEN_COUNT];	/* forgotten when a mapping changes */
 	struct jit jit;
@@ -81,7 +83,13 @@ uint64_t unwinder_now(void);
 /* The file that is mapped at the address, opened at the first call; NULL when there is none. */
 struct module *unwinder_module(struct pm_unwinder *unwinder, uint64_t address);
 
-/* As above, for libdwfl, which then knows it. */
+/*
+ * Where the code of the program itself is mapped: of the file that /proc/PID/exe leads to, else,
+ * where that is not told any more, of the first one that is no library. 0: not known.
+ */
+uint64_t unwinder_program(struct pm_unwinder *unwinder);
+
+/* unwinder_module(), for libdwfl, which then knows it. */
 bool unwinder_tell_dwfl(struct pm_unwinder *unwinder, uint64_t address);
 
 /* Forgets all modules, or those whose mapping is not there any more. */

@@ -6,10 +6,13 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from pprof_file import fields  # noqa: E402
 
 TREE = Path(__file__).resolve().parents[3]
 BUILT = TREE / "build" / "test" / "stacks"
@@ -120,32 +123,6 @@ def test_without_dwarf_nothing_is_told(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------- in what the sampler writes
-
-def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a protobuf message: numbers, and what has a length."""
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-        else:
-            assert key & 7 == 2, key
-            size = varint()
-            yield key >> 3, data[at:at + size]
-            at += size
-
 
 def locations(path: Path) -> list[list[tuple[str, str, int]]]:
     """Function, file and line of each location of a pprof profile, innermost first (fields of profile.proto)."""
