@@ -59,26 +59,32 @@ void packet_bytes(struct packet *packet, unsigned int field, const void *bytes, 
 	packet->size += size;
 }
 
-/* Bytes of the character that begins here; 0 for what is no UTF-8 (RFC 3629), and for controls. */
+/* Bytes of the character that begins here; 0 for what is no UTF-8 (RFC 3629). */
 static size_t character(const unsigned char *at, size_t left)
 {
 	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 :
 		at[0] < 0xf5 ? 4 : 0;
 
-	if (size > left || at[0] < ' ' || at[0] == 0x7f)
+	if (size > left)
 		return 0;
 	for (size_t i = 1; i < size; i++) {
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	if ((at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xe0 && at[1] < 0xa0) ||
+	if ((at[0] == 0xe0 && at[1] < 0xa0) ||
 	    (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
 	    (at[0] == 0xf4 && at[1] > 0x8f))
 		return 0;
 	return size;
 }
 
-void packet_text(struct packet *packet, unsigned int field, const char *text, size_t size)
+static bool is_control(const unsigned char *at)
+{
+	return at[0] < ' ' || at[0] == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0);
+}
+
+static void put_text(struct packet *packet, unsigned int field, const char *text, size_t size,
+		     bool controls)
 {
 	size_t at, length;
 	unsigned char *copy;
@@ -89,11 +95,21 @@ void packet_text(struct packet *packet, unsigned int field, const char *text, si
 	copy = packet->bytes + packet->size - size;
 	for (at = 0; at < size; at += length) {
 		length = character(copy + at, size - at);
-		if (length > 0)
+		if (length > 0 && (controls || !is_control(copy + at)))
 			continue;
 		copy[at] = '?';
 		length = 1;
 	}
+}
+
+void packet_text(struct packet *packet, unsigned int field, const char *text, size_t size)
+{
+	put_text(packet, field, text, size, false);
+}
+
+void packet_raw(struct packet *packet, unsigned int field, const char *text, size_t size)
+{
+	put_text(packet, field, text, size, true);
 }
 
 size_t packet_begin(struct packet *packet, unsigned int field)

@@ -21,7 +21,10 @@ void packet_varint(struct packet *packet, uint64_t value);
 void packet_number(struct packet *packet, unsigned int field, uint64_t value);
 void packet_bytes(struct packet *packet, unsigned int field, const void *bytes, size_t size);
 
-/* As `string`, which has to be UTF-8: other bytes, and controls, become question marks. */
+/* As `string`, which has to be UTF-8: other bytes become question marks. */
+void packet_raw(struct packet *packet, unsigned int field, const char *text, size_t size);
+
+/* The same, and controls become question marks, too. */
 void packet_text(struct packet *packet, unsigned int field, const char *text, size_t size);
 
 /* A message in the message: from begin, which returns a mark, to end. */

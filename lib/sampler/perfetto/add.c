@@ -40,6 +40,55 @@ int pm_perfetto_process(struct pm_perfetto *trace, int pid, int parent, int64_t 
 	return packet_finish(trace, mark);
 }
 
+/* Each ends with a 0 byte; the last one may lack it. */
+static void put_each(struct packet *packet, const char *at, size_t left)
+{
+	size_t size;
+
+	for (; left > 0; at += size, left -= size) {
+		size = strnlen(at, left);
+		packet_raw(packet, PROCESS_CMDLINE, at, size);
+		size += size < left;
+	}
+}
+
+static void put_who(struct packet *packet, const struct pm_perfetto_who *who)
+{
+	packet_number(packet, PROCESS_PID, (uint64_t)who->pid);
+	packet_number(packet, PROCESS_PARENT, (uint64_t)who->parent);
+	put_each(packet, who->arguments, who->arguments_size);
+	if (who->arguments_size == 0 && who->comm) {
+		packet_text(packet, PROCESS_CMDLINE, who->comm, strlen(who->comm));
+		packet_number(packet, PROCESS_IS_COMM, 1);
+	}
+	if (who->uid >= 0)
+		packet_number(packet, PROCESS_UID, (uint64_t)who->uid);
+	for (size_t i = 0; i < who->inner_count; i++)
+		packet_number(packet, PROCESS_INNER_PID, who->inner_pids[i]);
+	if (who->started != 0)
+		packet_number(packet, PROCESS_STARTED, who->started);
+	if (who->kernel != 0)
+		packet_number(packet, PROCESS_IS_KERNEL, who->kernel - 1);
+}
+
+int pm_perfetto_tell(struct pm_perfetto *trace, const struct pm_perfetto_who *given)
+{
+	struct packet *packet = &trace->packet;
+	struct pm_perfetto_who who;
+	size_t mark, tree, process;
+
+	if (!pm_take(&who, sizeof(who), given, offsetof(struct pm_perfetto_who, arguments)) ||
+	    who.kernel > 2)
+		return -EINVAL;
+	mark = packet_start(trace);
+	tree = packet_begin(packet, PACKET_PROCESS_TREE);
+	process = packet_begin(packet, TREE_PROCESS);
+	put_who(packet, &who);
+	packet_end(packet, process);
+	packet_end(packet, tree);
+	return packet_finish(trace, mark);
+}
+
 int pm_perfetto_thread(struct pm_perfetto *trace, int pid, int tid, const char *name)
 {
 	struct packet *packet = &trace->packet;
@@ -99,10 +148,12 @@ static int add(struct pm_perfetto *trace, const struct pm_perfetto_sample *sampl
 	return packet_finish(trace, mark);
 }
 
-static void forget(struct pm_perfetto *trace)
+void trace_forget(struct pm_perfetto *trace)
 {
 	intern_clear(&trace->intern);
 	trace->cleared = true;
+	if (trace->opts.anew)
+		trace->opts.anew(trace->opts.context);
 }
 
 int pm_perfetto_add(struct pm_perfetto *trace, const struct pm_perfetto_sample *given)
@@ -115,17 +166,17 @@ int pm_perfetto_add(struct pm_perfetto *trace, const struct pm_perfetto_sample *
 	if (trace->sink.error != 0)
 		return trace->sink.error;
 	if (intern_is_full(&trace->intern))
-		forget(trace);
+		trace_forget(trace);
 	err = add(trace, &sample);
 	if (err != -ENOSPC || trace->sink.error != 0)
 		return err;
 	/* What was new in it has numbers and was not written: they begin anew. */
-	forget(trace);
+	trace_forget(trace);
 	err = add(trace, &sample);
 	if (err != -ENOSPC || trace->sink.error != 0)
 		return err;
 	/* A stack larger than the table: the sample goes without it. */
-	forget(trace);
+	trace_forget(trace);
 	sample.frame_count = 0;
 	sample.skip = PM_PERFETTO_SKIP_UNWIND;
 	return add(trace, &sample);

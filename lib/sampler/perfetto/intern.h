@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum intern_kind { INTERN_FUNCTION, INTERN_PATH, INTERN_BUILD_ID, INTERN_MAPPING, INTERN_FRAME,
-		   INTERN_STACK, INTERN_KINDS };
+enum intern_kind { INTERN_FUNCTION, INTERN_PATH, INTERN_BUILD_ID, INTERN_SOURCE, INTERN_MAPPING,
+		   INTERN_FRAME, INTERN_STACK, INTERN_KINDS };
 
 struct intern_entry {
 	uint64_t hash;

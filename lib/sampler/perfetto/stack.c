@@ -30,14 +30,21 @@ static int intern_string(struct pm_perfetto *trace, enum intern_kind kind, unsig
 	return 0;
 }
 
-struct mapping_key { uint64_t path, build_id, start, end, offset; };
+/* Readers know frames of the kernel, those of its modules included, by this name. */
+static const char *name_of(const char *module)
+{
+	return strcmp(module, "[kernel]") == 0 ? "kernel" : module;
+}
+
+struct mapping_key { uint64_t path, build_id, start, end, offset, bias; };
 
 static int intern_mapping(struct pm_perfetto *trace, const struct pm_perfetto_frame *frame,
 			  uint64_t *ret)
 {
 	struct mapping_key key = { .start = frame->start, .end = frame->end,
-				   .offset = frame->offset };
+				   .offset = frame->offset, .bias = frame->bias };
 	struct packet *packet = &trace->packet;
+	const char *name;
 	size_t mark;
 	bool fresh;
 	int err;
@@ -45,8 +52,8 @@ static int intern_mapping(struct pm_perfetto *trace, const struct pm_perfetto_fr
 	*ret = 0;
 	if (!frame->module || frame->module[0] == '\0')
 		return 0;
-	err = intern_string(trace, INTERN_PATH, DATA_PATH, frame->module, strlen(frame->module),
-			    &key.path);
+	name = name_of(frame->module);
+	err = intern_string(trace, INTERN_PATH, DATA_PATH, name, strlen(name), &key.path);
 	if (err == 0)
 		err = intern_string(trace, INTERN_BUILD_ID, DATA_BUILD_ID, frame->build_id,
 				    frame->build_id ? frame->build_id_size : 0, &key.build_id);
@@ -61,17 +68,19 @@ static int intern_mapping(struct pm_perfetto *trace, const struct pm_perfetto_fr
 	packet_number(packet, MAPPING_START, key.start);
 	packet_number(packet, MAPPING_END, key.end);
 	packet_number(packet, MAPPING_OFFSET, key.offset);
+	if (key.bias != 0)
+		packet_number(packet, MAPPING_BIAS, key.bias);
 	packet_number(packet, MAPPING_PATH, key.path);
 	packet_end(packet, mark);
 	return 0;
 }
 
-struct frame_key { uint64_t function, mapping, address; };
+struct frame_key { uint64_t function, mapping, address, source, line; };
 
 static int intern_frame(struct pm_perfetto *trace, const struct pm_perfetto_frame *frame,
 			uint64_t *ret)
 {
-	struct frame_key key = { .address = frame->address };
+	struct frame_key key = { .address = frame->address, .line = frame->line };
 	const char *name = frame->function;
 	struct packet *packet = &trace->packet;
 	char number[24];
@@ -87,6 +96,9 @@ static int intern_frame(struct pm_perfetto *trace, const struct pm_perfetto_fram
 	if (err == 0)
 		err = intern_string(trace, INTERN_FUNCTION, DATA_FUNCTION, name,
 				    name ? strlen(name) : 0, &key.function);
+	if (err == 0 && frame->source)
+		err = intern_string(trace, INTERN_SOURCE, DATA_SOURCE, frame->source,
+				    strlen(frame->source), &key.source);
 	if (err == 0)
 		err = intern_find(&trace->intern, INTERN_FRAME, &key, sizeof(key), ret, &fresh);
 	if (err < 0 || !fresh)
@@ -96,6 +108,10 @@ static int intern_frame(struct pm_perfetto *trace, const struct pm_perfetto_fram
 	packet_number(packet, FRAME_FUNCTION, key.function);
 	packet_number(packet, FRAME_MAPPING, key.mapping);
 	packet_number(packet, FRAME_PC, key.address);
+	if (key.source != 0)
+		packet_number(packet, FRAME_SOURCE, key.source);
+	if (key.line != 0)
+		packet_number(packet, FRAME_LINE, key.line);
 	packet_end(packet, mark);
 	return 0;
 }

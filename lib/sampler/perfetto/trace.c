@@ -46,15 +46,20 @@ int packet_finish(struct pm_perfetto *trace, size_t mark)
 
 /* ------------------------------------------------------------------------------------ the head */
 
-static int builtin_clock(int clock, uint32_t *ret)
+/* Of a clock as opts have it; NULL: it stamps no events. */
+static const struct clock_numbers { int clock; uint32_t builtin, perf; } *numbers_of(int clock)
 {
-	switch (clock == 0 ? CLOCK_MONOTONIC : clock - 1) {
-	case CLOCK_REALTIME: *ret = BUILTIN_REALTIME; return 0;
-	case CLOCK_MONOTONIC: *ret = BUILTIN_MONOTONIC; return 0;
-	case CLOCK_MONOTONIC_RAW: *ret = BUILTIN_MONOTONIC_RAW; return 0;
-	case CLOCK_BOOTTIME: *ret = BUILTIN_BOOTTIME; return 0;
-	default: return -EINVAL;
-	}
+	static const struct clock_numbers all[] = {
+		{ CLOCK_REALTIME, BUILTIN_REALTIME, PERF_CLOCK_REALTIME },
+		{ CLOCK_MONOTONIC, BUILTIN_MONOTONIC, PERF_CLOCK_MONOTONIC },
+		{ CLOCK_MONOTONIC_RAW, BUILTIN_MONOTONIC_RAW, PERF_CLOCK_RAW },
+		{ CLOCK_BOOTTIME, BUILTIN_BOOTTIME, PERF_CLOCK_BOOTTIME },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].clock == (clock == 0 ? CLOCK_MONOTONIC : clock - 1))
+			return &all[i];
+	return NULL;
 }
 
 static void put_clock(struct packet *packet, uint32_t id, int clock)
@@ -83,8 +88,9 @@ static int put_clocks(struct pm_perfetto *trace)
 	return packet_finish(trace, mark);
 }
 
-static void put_timebase(struct packet *packet, const struct pm_perfetto_opts *opts)
+static void put_timebase(struct pm_perfetto *trace, struct packet *packet)
 {
+	const struct pm_perfetto_opts *opts = &trace->opts;
 	size_t mark = packet_begin(packet, PERF_TIMEBASE);
 
 	if (opts->poll_ms != 0)
@@ -93,19 +99,21 @@ static void put_timebase(struct packet *packet, const struct pm_perfetto_opts *o
 		packet_number(packet, TIMEBASE_FREQUENCY, opts->frequency);
 	else
 		packet_number(packet, TIMEBASE_PERIOD, opts->period);
-	if (opts->event)
-		packet_text(packet, TIMEBASE_NAME, opts->event, strlen(opts->event));
+	event_put(packet, &timebase_fields, &trace->event);
+	packet_number(packet, TIMEBASE_CLOCK, numbers_of(opts->clock)->perf);
 	packet_end(packet, mark);
 }
 
-static int make_defaults(struct pm_perfetto *trace, const struct pm_perfetto_opts *opts)
+static int make_defaults(struct pm_perfetto *trace)
 {
+	const struct pm_perfetto_opts *opts = &trace->opts;
 	struct packet *packet = &trace->defaults;
 	size_t mark;
 
+	packet->size = 0;
 	packet_number(packet, DEFAULTS_CLOCK_ID, trace->clock);
 	mark = packet_begin(packet, DEFAULTS_PERF);
-	put_timebase(packet, opts);
+	put_timebase(trace, packet);
 	if (opts->shards != 0) {
 		packet_number(packet, PERF_SHARDS, opts->shards);
 		packet_number(packet, PERF_SHARD, opts->shard);
@@ -113,12 +121,43 @@ static int make_defaults(struct pm_perfetto *trace, const struct pm_perfetto_opt
 	for (size_t i = 0; i < opts->follower_count; i++) {
 		size_t follower = packet_begin(packet, PERF_FOLLOWER);
 
-		packet_text(packet, FOLLOWER_NAME, opts->followers[i],
-			    strlen(opts->followers[i]));
+		event_put(packet, &follower_fields, &trace->followers[i]);
 		packet_end(packet, follower);
 	}
 	packet_end(packet, mark);
 	return packet->error;
+}
+
+int pm_perfetto_rate(struct pm_perfetto *trace, uint64_t period, uint64_t frequency)
+{
+	int err;
+
+	trace->opts.period = period;
+	trace->opts.frequency = frequency;
+	err = make_defaults(trace);
+	trace_forget(trace);
+	return err < 0 ? err : trace->sink.error;
+}
+
+static int take_events(struct pm_perfetto *trace)
+{
+	const struct pm_perfetto_opts *opts = &trace->opts;
+	int err = event_take(&trace->event, opts->spec, 0, opts->event);
+
+	for (size_t i = 0; i < opts->follower_count && err == 0; i++)
+		err = event_take(&trace->followers[i], opts->follower_specs, i,
+				 opts->followers ? opts->followers[i] : NULL);
+	return err;
+}
+
+static int take_clock(struct pm_perfetto *trace)
+{
+	const struct clock_numbers *numbers = numbers_of(trace->opts.clock);
+
+	if (!numbers)
+		return -EINVAL;
+	trace->clock = numbers->builtin;
+	return 0;
 }
 
 int pm_perfetto_open(const struct pm_perfetto_opts *opts, struct pm_perfetto **ret)
@@ -135,11 +174,14 @@ int pm_perfetto_open(const struct pm_perfetto_opts *opts, struct pm_perfetto **r
 		return -ENOMEM;
 	sink_init(&trace->sink, own.fd);
 	trace->cleared = trace->first = true;
-	err = builtin_clock(own.clock, &trace->clock);
+	trace->opts = own;
+	err = take_clock(trace);
+	if (err == 0)
+		err = take_events(trace);
 	if (err == 0)
 		err = intern_init(&trace->intern, own.memory ? own.memory : 4 << 20);
 	if (err == 0)
-		err = make_defaults(trace, &own);
+		err = make_defaults(trace);
 	if (err == 0)
 		err = put_clocks(trace);
 	if (err < 0) {

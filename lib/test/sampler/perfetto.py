@@ -56,6 +56,8 @@ class Decoded:
     processes: dict[int, Any] = field(default_factory=dict)
     threads: dict[int, Any] = field(default_factory=dict)
     restarts: int = 0
+    #: Pid and tid of samples in front of which one of them was not told since numbers began anew.
+    untold: set[tuple[int, int]] = field(default_factory=set)
 
 
 class Interned:
@@ -63,6 +65,8 @@ class Interned:
 
     def __init__(self) -> None:
         self.tables: dict[str, dict[int, Any]] = {}
+        self.processes: set[int] = set()
+        self.threads: dict[int, int] = {}
 
     def take(self, data: Any) -> None:
         for descriptor, entries in data.ListFields():
@@ -107,9 +111,15 @@ def decode(path: Path, classes: ModuleType) -> Decoded:
         interned.take(packet.interned_data)
         for process in packet.process_tree.processes:
             decoded.processes[process.pid] = process
+            interned.processes.add(process.pid)
         for thread in packet.process_tree.threads:
             decoded.threads[thread.tid] = thread
+            interned.threads[thread.tid] = thread.tgid
         if packet.HasField("perf_sample"):
-            iid = packet.perf_sample.callstack_iid
+            sample = packet.perf_sample
+            iid = sample.callstack_iid
             decoded.samples.append(Sample(packet, interned.stack(iid) if iid else []))
+            if sample.pid and (sample.pid not in interned.processes
+                               or interned.threads.get(sample.tid) != sample.pid):
+                decoded.untold.add((sample.pid, sample.tid))
     return decoded

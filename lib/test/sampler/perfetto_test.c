@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writer of Perfetto traces. With a path it writes a trace that test_perfetto.py decodes with
- * protoc: `perfetto_test PATH MEMORY SAMPLES`.
+ * protoc: `perfetto_test PATH MEMORY SAMPLES [EVENT FOLLOWER]`.
  */
-#define _GNU_SOURCE
 #define _GNU_SOURCE
 #include "../test.h"
 
@@ -15,13 +14,18 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "../../perfmodes.h"
 #include "../../perfmodes_perfetto.h"
 #include "../../sampler/perfetto/intern.h"
 #include "../../wire/packet.h"
 
 static const uint8_t build_id[] = { 0xab, 0xcd, 0xef, 0x01 };
+
+static struct pm_perfetto *self;	/* of which processes are told whenever it begins anew */
+static void on_anew(void *context);
 
 static struct pm_perfetto *begin(int fd, size_t memory)
 {
@@ -29,7 +33,7 @@ static struct pm_perfetto *begin(int fd, size_t memory)
 	struct pm_perfetto_opts opts = {
 		.size = sizeof(opts), .fd = fd, .event = "cpu-clock", .frequency = 99,
 		.shard = 1, .shards = 3, .followers = followers, .follower_count = 2,
-		.memory = memory,
+		.memory = memory, .anew = on_anew, .context = &self,
 	};
 	struct pm_perfetto *trace = NULL;
 
@@ -64,17 +68,83 @@ static int add(struct pm_perfetto *trace, unsigned int number)
 	return pm_perfetto_add(trace, &sample);
 }
 
-static int write_trace(const char *path, size_t memory, unsigned int samples)
+/* The people of all samples but one, at the beginning and whenever numbers begin anew. */
+static int tell_all(struct pm_perfetto *trace)
+{
+	int err = pm_perfetto_process(trace, 100, 1, 1000, "thing --with  two \xff\xc3\xa9");
+
+	err |= pm_perfetto_thread(trace, 100, 103, "worker \xe2\x82\xac \xe2\x82\xc2\x9b");
+	for (int tid = 100; tid < 107 && err == 0; tid++)
+		if (tid != 103)
+			err = pm_perfetto_thread(trace, 100, tid, "thing");
+	return err;
+}
+
+static void on_anew(void *context)
+{
+	struct pm_perfetto **trace = context;
+
+	if (*trace)
+		(void)tell_all(*trace);
+}
+
+static int tell_more(struct pm_perfetto *trace)
+{
+	static const char arguments[] = "/bin/Text with blank\0two\nlines\0\0\xff\xc3\xa9";
+	static const uint32_t inner[] = { 40, 1 };
+	const struct pm_perfetto_who who = {
+		.size = sizeof(who), .pid = 300, .parent = 7, .uid = -1, .arguments = arguments,
+		.arguments_size = sizeof(arguments), .comm = "Text", .started = 12345678901,
+		.kernel = 1, .inner_pids = inner, .inner_count = 2,
+	};
+	const struct pm_perfetto_who thread = {
+		.size = sizeof(thread), .pid = 301, .parent = 2, .comm = "kworker", .kernel = 2,
+	};
+	struct pm_perfetto_frame frames[2] = {
+		{ .size = sizeof(frames[0]), .function = "schedule", .module = "[kernel]",
+		  .address = 0xffffffff81000010 },
+		{ .function = "call", .module = "/usr/bin/thing", .address = 0x3010,
+		  .start = 0x400000, .end = 0x500000, .offset = 0x2000, .bias = 0x1000,
+		  .source = "/src/thing.c", .line = 42 },
+	};
+	const struct pm_perfetto_sample sample = { .size = sizeof(sample), .time = 9, .pid = 300,
+						   .tid = 300, .mode = 1, .frames = frames,
+						   .frame_count = 2 };
+	int err = pm_perfetto_tell(trace, &who);
+
+	err |= pm_perfetto_tell(trace, &thread);
+	err |= pm_perfetto_rate(trace, 0, 12);
+	return err | pm_perfetto_add(trace, &sample);
+}
+
+/* An event of these names instead of the one that is only named. */
+static struct pm_perfetto *begin_of(int fd, char **names)
+{
+	struct pm_event_spec spec = { .size = sizeof(spec) }, follower = spec;
+	struct pm_perfetto_opts opts = { .size = sizeof(opts), .fd = fd, .period = 7,
+					 .spec = &spec, .follower_specs = &follower,
+					 .follower_count = 1, .clock = 1 + CLOCK_MONOTONIC_RAW };
+	struct pm_perfetto *trace = NULL;
+
+	if (pm_event_parse(names[0], NULL, &spec) < 0 ||
+	    pm_event_parse(names[1], NULL, &follower) < 0)
+		return NULL;
+	spec.name = names[0];
+	spec.filter = spec.type == PM_TYPE_TRACEPOINT ? "prev_pid > 1" : NULL;
+	return pm_perfetto_open(&opts, &trace) == 0 ? trace : NULL;
+}
+
+static int write_trace(const char *path, size_t memory, unsigned int samples, char **names)
 {
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0644), err = 0;
-	struct pm_perfetto *trace = begin(fd, memory);
+	struct pm_perfetto *trace = names ? begin_of(fd, names) : begin(fd, memory);
 	struct pm_perfetto_sample bare = { .size = sizeof(bare), .time = 5, .pid = 200, .tid = 201,
 					   .mode = 1, .skip = PM_PERFETTO_SKIP_QUEUE };
 
 	if (!trace)
 		return 1;
-	err |= pm_perfetto_process(trace, 100, 1, 1000, "thing --with  two \xff\xc3\xa9");
-	err |= pm_perfetto_thread(trace, 100, 103, "worker \xe2\x82\xac \xe2\x82\xc2\x9b");
+	self = trace;
+	err |= tell_all(trace);
 	for (unsigned int i = 0; i < samples; i++)
 		err |= add(trace, i);
 	err |= pm_perfetto_add(trace, &bare);
@@ -83,6 +153,8 @@ static int write_trace(const char *path, size_t memory, unsigned int samples)
 	err |= pm_perfetto_add(trace, &bare);
 	err |= pm_perfetto_lost(trace, 7, 3, 42);
 	err |= pm_perfetto_guardrail(trace, 8);
+	err |= tell_more(trace);
+	self = NULL;
 	err |= pm_perfetto_destroy(trace);
 	return err != 0;
 }
@@ -268,8 +340,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_stack_larger_than_the_table),
 	};
 
-	if (argc == 4)
+	if (argc == 4 || argc == 6)
 		return write_trace(argv[1], strtoul(argv[2], NULL, 0),
-				   (unsigned int)strtoul(argv[3], NULL, 0));
+				   (unsigned int)strtoul(argv[3], NULL, 0),
+				   argc == 6 ? argv + 4 : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
