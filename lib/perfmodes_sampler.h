@@ -131,6 +131,9 @@ struct pm_process {
 	bool gone;		/* it had ended before it could be looked at */
 	char comm[16];		/* terminated; "": unknown */
 	const char *cmdline;	/* blanks between arguments; "": unknown, or a kernel thread */
+	const char *arguments;	/* as /proc/PID/cmdline has them, each ends with a 0 byte */
+	size_t arguments_size;	/* up to 4095; 0: as an empty cmdline */
+	uint32_t inner_pids[8];	/* in PID namespaces below ours, outermost first; 0 ends them */
 };
 
 /* A sample of a watched process. Arrays are valid during the callback. (0.1) */

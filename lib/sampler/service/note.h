@@ -4,6 +4,7 @@
 #define SERVICE_NOTE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,8 @@
 enum note_kind {
 	NOTE_SAMPLE,
 	NOTE_COUNTS,	/* of a counter that is polled */
-	NOTE_PROCESS, NOTE_THREAD,
+	NOTE_PROCESS, NOTE_THREAD,	/* who it is; the name of one */
+	NOTE_ENDED, NOTE_THREAD_ENDED,
 	NOTE_LOST,
 	NOTE_GUARDRAIL,
 	NOTE_KEEP,	/* outputs are to be whole on the disk; values[0]: ns since the begin */
@@ -34,7 +36,11 @@ struct note {
 	uint64_t values[NOTE_VALUES];	/* of the group, the leader's first; of LOST: how many */
 	size_t value_count;
 	char comm[16];
-	char *text;		/* of PROCESS: its command line; freed with the note */
+	char *text;		/* of PROCESS: its arguments; freed with the note */
+	size_t text_size;
+	uint64_t started;	/* of PROCESS: ticks since boot; 0: unknown */
+	uint32_t inner_pids[8];
+	bool kernel;
 };
 
 /* All notes there are: taken by the reader, given back by the worker. */

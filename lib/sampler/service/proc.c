@@ -335,12 +335,6 @@ void proc_end(struct source *source, struct proc *proc)
 		proc->state = PROC_GONE;
 }
 
-void procs_forget_told(struct source *source)
-{
-	for (size_t i = 0; i < source->procs.room; i++)
-		source->procs.places[i].told = false;
-}
-
 size_t procs_waiting(const struct source *source)
 {
 	size_t count = 0;

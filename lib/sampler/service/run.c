@@ -126,10 +126,8 @@ static void begin_anew(struct service *service)
 			continue;
 		note->source = i;
 		note->values[0] = source->anew;
-		if (!send_note(service, note))
-			continue;
-		source->anew = 0;
-		procs_forget_told(source);
+		if (send_note(service, note))
+			source->anew = 0;
 	}
 }
 

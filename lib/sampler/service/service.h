@@ -45,7 +45,8 @@ struct proc {
 	uint64_t serial;		/* in its source's sampler; 0: a free place */
 	int pid;
 	enum proc_state state;
-	bool ended, told;		/* told: to the outputs */
+	bool ended, told;		/* told: to the worker, since its last exec */
+	bool named;			/* a thread of it was */
 	int error;			/* of REFUSED, a positive errno */
 	enum pm_descriptors_outcome outcome;	/* of the last question */
 	uint32_t execs;
@@ -147,9 +148,6 @@ void proc_end(struct source *source, struct proc *proc);
 /* The answer to a question, for every source. */
 void procs_answer(struct service *service, const struct pm_descriptors_answer *answer);
 
-/* To outputs that have begun anew all are new. */
-void procs_forget_told(struct source *source);
-
 /* Processes of which an answer is awaited. */
 size_t procs_waiting(const struct source *source);
 
@@ -180,6 +178,10 @@ bool send_note(struct service *service, struct note *note);
 
 /* What the worker calls. */
 void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack);
+
+/* ---------------------------------------------------------- what samplers tell: listener.c */
+
+extern const struct pm_sampler_listener source_listener;	/* its context is the source */
 
 /* --------------------------------------------------------------------------- sources: source.c */
 

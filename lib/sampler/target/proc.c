@@ -92,6 +92,25 @@ int pm_proc_parse_uid(const char *text, uint32_t *ret)
 	return 0;
 }
 
+size_t pm_proc_parse_inner(const char *text, uint32_t *ret, size_t room)
+{
+	const char *at = strstr(text, "\nNSpid:");
+	size_t count = 0;
+	uint64_t pid;
+
+	if (at == NULL)
+		return 0;
+	at += strlen("\nNSpid:");
+	for (size_t i = 0; count < room; i++) {
+		at += strspn(at, "\t ");
+		if (!take_number(&at, &pid) || pid > INT32_MAX)
+			break;
+		if (i > 0)
+			ret[count++] = (uint32_t)pid;
+	}
+	return count;
+}
+
 /* Whether the list of controllers, "cpu,cpuacct", has perf_event. */
 static bool has_perf(const char *list, size_t length)
 {
@@ -200,12 +219,17 @@ static int look_at(int folder, struct proc_look *ret)
 		return -ESRCH;
 	ret->uid = UINT32_MAX;
 	ret->cgroup[0] = '\0';
-	if (pm_proc_read_at(folder, "status", text, sizeof(text)) > 0)
+	memset(ret->inner, 0, sizeof(ret->inner));
+	if (pm_proc_read_at(folder, "status", text, sizeof(text)) > 0) {
 		(void)pm_proc_parse_uid(text, &ret->uid);
+		(void)pm_proc_parse_inner(text, ret->inner, 8);
+	}
 	if (pm_proc_read_at(folder, "cgroup", text, sizeof(text)) > 0)
 		(void)pm_proc_parse_cgroup(text, ret->cgroup, sizeof(ret->cgroup));
 	length = pm_proc_read_at(folder, "cmdline", ret->cmdline, sizeof(ret->cmdline));
-	pm_proc_join(ret->cmdline, length > 0 ? (size_t)length : 0);
+	ret->arguments_size = length > 0 ? (size_t)length : 0;
+	memcpy(ret->arguments, ret->cmdline, ret->arguments_size);
+	pm_proc_join(ret->cmdline, ret->arguments_size);
 	return 0;
 }
 

@@ -28,6 +28,12 @@ int pm_proc_parse_stat(const char *text, struct proc_stat *ret);
 int pm_proc_parse_uid(const char *text, uint32_t *ret);
 
 /*
+ * The pids in the text of /proc/PID/status behind the first, which is that of our namespace: up to
+ * `room` of them. Returns how many; 0 also where the kernel tells none (before v4.1).
+ */
+size_t pm_proc_parse_inner(const char *text, uint32_t *ret, size_t room);
+
+/*
  * The path in the text of /proc/PID/cgroup: of the second hierarchy ("0::/path"), else of the one
  * that has perf_event. Returns its length; -ENOENT, -E2BIG.
  */
@@ -41,6 +47,9 @@ struct proc_look {
 	struct proc_stat stat;
 	uint32_t uid;			/* UINT32_MAX: unknown */
 	char cmdline[CMDLINE_SIZE];	/* "" for kernel threads and zombies */
+	char arguments[CMDLINE_SIZE];	/* the same as it is, with 0 bytes */
+	size_t arguments_size;
+	uint32_t inner[8];		/* pids in namespaces below ours; 0 ends them */
 	char cgroup[CGROUP_SIZE];	/* "": unknown */
 };
 

@@ -68,6 +68,7 @@ static struct process *add(struct processes *processes, uint32_t pid, uint64_t b
 	process->told = (struct pm_process){
 		.size = sizeof(process->told), .serial = ++processes->serials, .pid = pid,
 		.begin = begin, .uid = UINT32_MAX, .pidfd = -1, .cmdline = "",
+		.arguments = "",
 	};
 	process->next = *slot;
 	process->seen_at = begin;
@@ -90,6 +91,7 @@ static void drop(struct processes *processes, struct process *process)
 	processes->watched -= process->told.watched;
 	processes->count--;
 	free(process->cmdline);
+	free(process->arguments);
 	free(process->cgroup);
 	free(process);
 }

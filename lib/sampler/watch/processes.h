@@ -17,6 +17,7 @@ struct process {
 	struct process *next;		/* of the same slot; of one pid the newest comes first */
 	struct process *behind;		/* in the queue of those that end */
 	char *cmdline, *cgroup;		/* NULL: "" */
+	char *arguments;		/* NULL: none */
 	size_t threads;			/* that are known */
 	bool counted;			/* `threads` is all of them */
 	bool ending;

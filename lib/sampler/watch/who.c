@@ -28,10 +28,19 @@ static bool set_text(char **to, const char *text)
 	return true;
 }
 
-static void set_cmdline(struct process *process, const char *text)
+static void set_cmdline(struct process *process, const char *text, const char *arguments,
+			size_t size)
 {
+	char *copy = size > 0 ? malloc(size) : NULL;
+
 	(void)set_text(&process->cmdline, text);
 	process->told.cmdline = process->cmdline ? process->cmdline : "";
+	if (copy != NULL)
+		memcpy(copy, arguments, size);
+	free(process->arguments);
+	process->arguments = copy;
+	process->told.arguments = copy != NULL ? copy : "";
+	process->told.arguments_size = copy != NULL ? size : 0;
 }
 
 /* ------------------------------------------------------------------------------------ identity */
@@ -110,7 +119,8 @@ static void take_look(struct process *process, const struct proc_look *look)
 	told->uid = look->uid;
 	told->kernel = look->stat.kernel;
 	memcpy(told->comm, look->stat.comm, sizeof(told->comm));
-	set_cmdline(process, look->cmdline);
+	set_cmdline(process, look->cmdline, look->arguments, look->arguments_size);
+	memcpy(told->inner_pids, look->inner, sizeof(told->inner_pids));
 	(void)set_text(&process->cgroup, look->cgroup);
 }
 
@@ -146,7 +156,7 @@ bool pm_process_same_now(const struct processes *processes, const struct process
 void pm_process_name_only(struct process *process, const char *comm)
 {
 	snprintf(process->told.comm, sizeof(process->told.comm), "%s", comm);
-	set_cmdline(process, "");
+	set_cmdline(process, "", "", 0);
 }
 
 void pm_process_take_after(struct process *process, const struct process *parent)
@@ -154,7 +164,8 @@ void pm_process_take_after(struct process *process, const struct process *parent
 	process->told.uid = parent->told.uid;
 	process->told.kernel = parent->told.kernel;
 	memcpy(process->told.comm, parent->told.comm, sizeof(process->told.comm));
-	set_cmdline(process, parent->told.cmdline);
+	set_cmdline(process, parent->told.cmdline, parent->told.arguments,
+		    parent->told.arguments_size);
 	(void)set_text(&process->cgroup, parent->cgroup ? parent->cgroup : "");
 }
 

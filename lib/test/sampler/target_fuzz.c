@@ -22,12 +22,13 @@ static char *copy_of(const uint8_t *data, size_t size)
 static void read_stat(const char *text)
 {
 	struct proc_stat stat;
-	uint32_t uid;
+	uint32_t uid, inner[8];
 
 	if (pm_proc_parse_stat(text, &stat) == 0 &&
 	    (stat.pid > INT32_MAX || strlen(stat.comm) > 15))
 		abort();
-	if (pm_proc_parse_stat(text, &stat) > 0 || pm_proc_parse_uid(text, &uid) > 0)
+	if (pm_proc_parse_stat(text, &stat) > 0 || pm_proc_parse_uid(text, &uid) > 0 ||
+	    pm_proc_parse_inner(text, inner, 8) > 8)
 		abort();
 }
 
