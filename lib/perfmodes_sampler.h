@@ -282,6 +282,16 @@ int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag);
  */
 int pm_sampler_poll(struct pm_sampler *sampler, int timeout_ms);
 
+/*
+ * Another rate of an event that samples are taken by (PERF_EVENT_IOC_PERIOD): the period or the
+ * frequency, whichever it was asked for; the other is 0. Of a clock it may be either. For threads
+ * and CPUs that come, too; threads that have inherited the event already keep theirs. `period` of
+ * its samples is what it was when they were taken. -EINVAL; -ENOTSUP for a fixed period that
+ * samples do not tell, by thread, and for each occurrence of a software event; -errno of ioctl(2),
+ * and then some may have it and some not. (0.1)
+ */
+int pm_sampler_rate(struct pm_sampler *sampler, size_t event, uint64_t period, uint64_t frequency);
+
 /* Disables the events and delivers what is left. Returns the number of records; -ENOTCONN. (0.1) */
 int pm_sampler_stop(struct pm_sampler *sampler);
 

@@ -120,6 +120,8 @@ static void set_layout(const struct pm_plan *plan, const struct plan_event *even
 	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IP |
 		PERF_SAMPLE_PERIOD;
 	attr->sample_type |= has & MODIFIER(IDENTIFIER) ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID;
+	if (plan->apart.inherits)
+		attr->sample_type |= PERF_SAMPLE_STREAM_ID;	/* whether it was inherited */
 	if (plan->want & PM_WANT_ADDRESS)
 		attr->sample_type |= PERF_SAMPLE_ADDR;
 	if (plan->want & PM_WANT_RAW)

@@ -13,15 +13,17 @@
 #define RECORD_LARGE 4096	/* a ring with less room than this may have lost */
 
 /* Where the time stands: `format` of all events ends, and begins, alike. 0 when it is too short. */
-static uint64_t time_of(const struct perf_event_header *record)
+static uint64_t time_of(const struct pm_sampler *sampler, const struct perf_event_header *record)
 {
+	/* time, stream's id where it is asked for, cpu, identifier: at the end */
+	const size_t behind = sampler->way == WAY_THREADS ? 32 : 24;
 	const char *at = (const char *)record;
 	uint64_t time = 0;
 
 	if (record->type == PERF_RECORD_SAMPLE)	/* identifier, ip, pid and tid */
 		at += sizeof(*record) + 24;
-	else				/* time, cpu, identifier: at the end */
-		at += record->size - 24;
+	else
+		at += record->size - behind;
 	if (record->size >= sizeof(*record) + 32)
 		memcpy(&time, at, sizeof(time));
 	return time;
@@ -60,7 +62,7 @@ static bool hold(struct pm_sampler *sampler, struct session_ring *ring)
 	int err = pm_ring_next(&ring->ring, &ring->held);
 
 	if (err == 1) {
-		ring->time = plausible(sampler, ring, time_of(ring->held));
+		ring->time = plausible(sampler, ring, time_of(sampler, ring->held));
 		return true;
 	}
 	ring->held = NULL;

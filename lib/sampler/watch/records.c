@@ -38,8 +38,7 @@ static void tell_sample(struct pm_sampler *sampler, const struct session_event *
 		.mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK,
 		.exact = record->misc & PERF_RECORD_MISC_EXACT_IP,
 		.time = sample->sid.time, .ip = sample->ip, .address = sample->addr,
-		.period = event->attr.sample_type & PERF_SAMPLE_PERIOD ? sample->period :
-			event->attr.sample_period,
+		.period = pm_watch_period(sampler, opened, sample),
 		.chain = sample->callchain,
 		.chain_count = (size_t)sample->callchain_nr,
 		.registers_abi = sample->regs_user_abi, .registers = sample->regs_user,

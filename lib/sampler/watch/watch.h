@@ -35,6 +35,14 @@ struct watch_proof {
 	size_t count, others;		/* others: too many to be looked at */
 };
 
+/* Periods that an event had, where its samples do not tell them: the last ones. */
+#define RATES_MAX 8
+struct rates {
+	uint64_t first;			/* before all of these */
+	struct { uint64_t time, period; } list[RATES_MAX];
+	size_t count;
+};
+
 struct pm_sampler {
 	struct pm_plan *plan;		/* its last event is for side-band */
 	struct pm_format formats[SPECS_MAX];	/* of the plan's events */
@@ -65,8 +73,13 @@ struct pm_sampler {
 	uint64_t followed_at, delivered_to, turn_began;	/* ns */
 	bool running, ended;
 	pid_t pid;			/* of the process that opened it */
+	struct rates rates[EVENTS_MAX];
 	struct pm_sampler_stats stats;
 };
+
+/* The period of a sample of this event, which was taken by that thread. */
+uint64_t pm_watch_period(const struct pm_sampler *sampler, const struct session_event *opened,
+			 const struct pm_sample *sample);
 
 static inline bool pm_watch_leads(const struct pm_sampler *sampler, size_t event)
 {
