@@ -64,9 +64,34 @@ static uint64_t shed_so_far(const struct service *service)
 	return shed;
 }
 
+/* What of its rates each source can; who cannot is not waited for. */
+static unsigned int most_halvings(const struct service *service)
+{
+	unsigned int most = 0;
+
+	for (size_t i = 0; i < service->config.source_count; i++) {
+		unsigned int can = source_halvings(&service->sources[i]);
+
+		most = can > most ? can : most;
+	}
+	return most;
+}
+
+static void set_rates(struct service *service)
+{
+	for (size_t i = 0; i < service->config.source_count; i++)
+		source_slow_down(&service->sources[i], service->guard.rate);
+	if (most_halvings(service) == 0)
+		service->guard.rate = 0;	/* no rate can be changed after all */
+}
+
 static void check_guard(struct service *service, uint64_t now)
 {
 	static const char *const whys[] = { "", "cpu", "memory" };
+	static const char *const names[] = {
+		[GUARD_MORE] = "shed", [GUARD_LESS] = "recovered", [GUARD_SLOWER] = "slower",
+		[GUARD_FASTER] = "faster", [GUARD_STOP] = "guardrail",
+	};
 	struct guard_reading total, reading;
 	enum guard_why why;
 	enum guard_verdict verdict;
@@ -78,14 +103,16 @@ static void check_guard(struct service *service, uint64_t now)
 	reading = (struct guard_reading){ total.cpu_ns - service->last.cpu_ns,
 					  total.wall_ns - service->last.wall_ns, total.memory };
 	service->last = total;
+	service->guard.rate_most = most_halvings(service);
 	verdict = guard_judge(&service->guard, &reading, &why);
 	if (verdict == GUARD_SAME)
 		return;
-	report_event(&service->report, verdict == GUARD_STOP ? "guardrail" :
-		     verdict == GUARD_MORE ? "shed" : "recovered", "why", whys[why], "#level",
-		     (int64_t)service->guard.level, "#cpu_percent",
-		     (int64_t)guard_cpu(&reading), "#memory_bytes", (int64_t)reading.memory,
-		     "#shed", (int64_t)shed_so_far(service), NULL);
+	report_event(&service->report, names[verdict], "why", whys[why], "#level",
+		     (int64_t)service->guard.level, "#halvings", (int64_t)service->guard.rate,
+		     "#cpu_percent", (int64_t)guard_cpu(&reading), "#memory_bytes",
+		     (int64_t)reading.memory, "#shed", (int64_t)shed_so_far(service), NULL);
+	if (verdict == GUARD_SLOWER || verdict == GUARD_FASTER)
+		set_rates(service);
 	if (verdict != GUARD_STOP)
 		return;
 	service->guardrail = true;

@@ -13,6 +13,7 @@
 #include "../../perfmodes_stacks.h"
 #include "../../policy/spec/now.h"
 #include "config.h"
+#include "events.h"
 #include "guard.h"
 #include "launch.h"
 #include "note.h"
@@ -88,7 +89,10 @@ struct source {
 	size_t index;
 	enum source_state state;
 	struct pm_sampler *sampler;
-	size_t leaders;			/* events that samples are taken by */
+	size_t leaders;			/* events that samples are taken by, */
+	uint64_t periods[EVENTS], frequencies[EVENTS];	/* and their rates, as asked for */
+	unsigned int halved;		/* so often, for the guardrail */
+	bool fixed;			/* they cannot be changed */
 	struct polling *polling;
 	struct procs procs;
 	struct pm_sampler_stats stats;	/* of a sampler that is closed */
@@ -190,6 +194,10 @@ int source_start(struct source *source);
 
 /* One turn of reading, within its caps. */
 void source_read(struct source *source);
+
+/* How often its rates can be halved, and halves them so often from what was asked for. */
+unsigned int source_halvings(const struct source *source);
+void source_slow_down(struct source *source, unsigned int halvings);
 
 /* Stops in order: what is in rings is read, answers are awaited, the queue is worked off. */
 void source_stop(struct source *source);

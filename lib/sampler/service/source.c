@@ -14,6 +14,7 @@
 #include "../../pm_sys.h"
 
 #define POLL_RECORDS 512	/* delivered before the clock is looked at again */
+#define READ_MS 100		/* often enough for any rate that rings are not too small for */
 #define DRAIN_NS 10000000000ull	/* for the worker, when a source stops in order */
 
 /* --------------------------------------------------------------------------------------- start */
@@ -86,6 +87,10 @@ static int parse_events(struct source *source, struct events *ret, struct pm_dia
 			continue;
 		ret->specs[i].period = (uint64_t)config->period;
 		ret->specs[i].frequency = (uint64_t)config->frequency;
+	}
+	for (size_t i = 0; i < ret->leaders; i++) {
+		source->periods[i] = ret->specs[i].period;
+		source->frequencies[i] = ret->specs[i].frequency;
 	}
 	source->leaders = ret->leaders;
 	return 0;
@@ -206,8 +211,14 @@ int source_start(struct source *source)
 
 static uint64_t interval(const struct source *source)
 {
-	return 1000000ull * (uint64_t)(source->config->poll_ms ? source->config->poll_ms :
-				       source->config->read_ms);
+	uint64_t read_ms = (uint64_t)source->config->read_ms;
+
+	if (source->config->poll_ms)
+		return 1000000ull * (uint64_t)source->config->poll_ms;
+	/* Rings that fill more slowly need no looking after. */
+	for (unsigned int i = 0; i < source->halved && 2 * read_ms <= READ_MS; i++)
+		read_ms *= 2;
+	return 1000000ull * read_ms;
 }
 
 /* The next reading is on the beat, and late ones are left out. */

@@ -237,6 +237,8 @@ int trace_note(struct outputs *outputs, struct output *output, const struct note
 		return pm_perfetto_lost(output->perfetto, note->time, note->cpu, note->values[0]);
 	case NOTE_GUARDRAIL:
 		return pm_perfetto_guardrail(output->perfetto, note->time);
+	case NOTE_RATE:
+		return pm_perfetto_rate(output->perfetto, note->values[0], note->values[1]);
 	case NOTE_COUNTS:
 		return trace_add(outputs, output, note, NULL, NULL);
 	default:

@@ -177,6 +177,43 @@ static void work_comes_back(void **state)
 	assert_true(guard_admits(&guard) && guard_admits(&guard));
 }
 
+/* The rate gives way first, as far as it can; stacks come back before it does. */
+static void rates_before_stacks(void **state)
+{
+	struct guard guard = { .cpu_limit = 20, .rate_most = 5 };
+	enum guard_why why;
+
+	(void)state;
+	assert_int_equal(judge(&guard, 21, 0, &why), GUARD_SLOWER);
+	assert_true(guard.rate == 1 && guard.level == 0 && why == GUARD_CPU);
+	assert_int_equal(judge(&guard, 99, 0, &why), GUARD_SLOWER);	/* by no more at once */
+	assert_int_equal(guard.rate, 3);
+	assert_int_equal(judge(&guard, 99, 0, &why), GUARD_SLOWER);
+	assert_int_equal(guard.rate, 5);
+	assert_int_equal(judge(&guard, 21, 0, &why), GUARD_MORE);
+	assert_true(guard.rate == 5 && guard.level == 1);
+	for (int i = 0; i < GUARD_PATIENCE - 1; i++)
+		assert_int_equal(judge(&guard, 5, 0, &why), GUARD_SAME);
+	assert_int_equal(judge(&guard, 5, 0, &why), GUARD_LESS);
+	for (int i = 0; i < GUARD_PATIENCE - 1; i++)
+		assert_int_equal(judge(&guard, 5, 0, &why), GUARD_SAME);
+	assert_int_equal(judge(&guard, 5, 0, &why), GUARD_FASTER);
+	assert_true(guard.rate == 4 && guard.level == 0);
+}
+
+/* 1.9 % is more than 1 %. */
+static void limits_of_a_percent(void **state)
+{
+	struct guard guard = { .cpu_limit = 1 };
+	struct guard_reading reading = { .cpu_ns = 19000000, .wall_ns = 1000000000 };
+	enum guard_why why;
+
+	(void)state;
+	assert_int_equal(guard_judge(&guard, &reading, &why), GUARD_MORE);
+	reading.cpu_ns = 9900000;
+	assert_int_equal(guard_judge(&guard, &reading, &why), GUARD_SAME);
+}
+
 static void memory_sheds_everything_at_once(void **state)
 {
 	struct guard guard = { .memory_limit = 1000 };
@@ -218,6 +255,8 @@ int main(void)
 		cmocka_unit_test(everything_has_its_place),
 		cmocka_unit_test(work_is_shed_step_by_step),
 		cmocka_unit_test(work_comes_back),
+		cmocka_unit_test(rates_before_stacks),
+		cmocka_unit_test(limits_of_a_percent),
 		cmocka_unit_test(memory_sheds_everything_at_once),
 		cmocka_unit_test(a_pool_has_an_end),
 		cmocka_unit_test(rings_hold_two_readings),
