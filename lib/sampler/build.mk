@@ -17,7 +17,7 @@ $(B)/libperfmodes-%.a:
 SAMPLER_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_test.c))
 unit-tests: $(SAMPLER_TESTS)
 # Of the service, what needs no stacks.
-TESTED := $(patsubst %,lib/sampler/service/%.c,config events guard note)
+TESTED := $(patsubst %,lib/sampler/service/%.c,config meaning events guard note)
 build/test/sampler.a: $(patsubst lib/%.c,build/test/object/%.o,$(SAMPLER_SOURCES) $(WILLING_SOURCES) $(TESTED))
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a build/test/lib.a $(wildcard lib/test/*.h lib/test/sampler/*.h)
@@ -72,7 +72,7 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))
 library-tests fuzz-targets: $(SAMPLER_FUZZ)
-build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES) lib/sampler/service/config.c lib/sampler/service/events.c)
+build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES) $(patsubst %,lib/sampler/service/%.c,config meaning events))
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_FUZZ): build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/sampler.a build/fuzz/lib.a
 	$(call say,FUZZ,$@)

@@ -12,11 +12,6 @@
 #include <yajl/yajl_tree.h>
 
 #define TEXT_MAX (1u << 20)
-#define READ_MS 100
-#define READ_MS_LEAST 5
-#define LATE_MS 200
-#define RING_USUAL INT64_C(2048)	/* pages: 8 MiB */
-#define RING_MOST INT64_C(16384)	/* 64 MiB, of each CPU */
 
 enum kind { NUMBER, BOOLEAN, TEXT, TEXTS, CHOICE };
 
@@ -47,6 +42,8 @@ static int fail(struct reader *reader, const char *format, ...)
 static const char *const stack_names[] = { "none", "frames", "dwarf", NULL };
 static const char *const format_names[] = { "folded", "pprof", "perfetto", "svg", "top", NULL };
 static const char *const stop_names[] = { "ordered", "abrupt", NULL };
+static const char *const clock_names[] = { "monotonic", "monotonic_raw", "boottime", "realtime",
+					   NULL };
 
 #define AT(field) offsetof(struct source_config, field)
 static const struct key source_keys[] = {
@@ -69,6 +66,9 @@ static const struct key source_keys[] = {
 	{ "start_ms", NUMBER, AT(start_ms), 0, INT32_MAX, 0, 0, NULL },
 	{ "stop_ms", NUMBER, AT(stop_ms), 1, INT32_MAX, 0, 0, NULL },
 	{ "stacks", CHOICE, AT(stacks), 0, 0, STACKS_NONE, 0, stack_names },
+	{ "stack_targets", TEXTS, AT(stack_targets), 0, TARGETS, 0, AT(stack_target_count), NULL },
+	{ "stack_programs", NUMBER, AT(stack_programs), 0, 1024, 0, 0, NULL },
+	{ "clock", CHOICE, AT(clock), 0, 0, SOURCE_MONOTONIC, 0, clock_names },
 	{ "kernel", BOOLEAN, AT(kernel), 0, 0, 0, 0, NULL },
 	{ "children", BOOLEAN, AT(children), 0, 0, 1, 0, NULL },
 	{ "stop", BOOLEAN, AT(abrupt), 0, 0, 0, 0, stop_names },
@@ -233,57 +233,6 @@ static int take(struct reader *reader, yajl_val object, const struct key *table,
 	return err;
 }
 
-/*
- * What comes of one CPU in a second: a sample with a copy of the stack is some kilobytes. With a
- * period the rate is not known.
- */
-static int64_t bytes_a_second(const struct source_config *source)
-{
-	int64_t record = source->stacks == STACKS_DWARF ? source->stack_bytes + 512 : 512;
-
-	return record * (source->frequency ? source->frequency : 1000);
-}
-
-static int64_t pages_of(int64_t bytes, int64_t most)
-{
-	int64_t pages = 128;
-
-	while (pages < most && pages * 4096 < bytes)
-		pages *= 2;
-	return pages;
-}
-
-/*
- * Rings hold what comes in two readings, or, up to 8 MiB, until a reader that had to wait for a CPU
- * comes. Where neither is told they are read as often as 8 MiB ask for; where readings are told
- * rings are as large as that needs, or it is refused.
- */
-static int size_rings(struct reader *reader, struct source_config *source)
-{
-	const int64_t rate = bytes_a_second(source), told = source->read_ms;
-	int64_t two, late;
-
-	if (told == 0)
-		source->read_ms = READ_MS;
-	if (told == 0 && 2 * rate * READ_MS / 1000 > RING_USUAL * 4096)
-		source->read_ms = RING_USUAL * 4096 * 1000 / (2 * rate);
-	if (told == 0 && source->read_ms < READ_MS_LEAST)
-		source->read_ms = READ_MS_LEAST;
-	if (source->ring_pages != 0)
-		return 0;
-	two = 2 * rate * source->read_ms / 1000;
-	late = pages_of(rate * LATE_MS / 1000, RING_USUAL);
-	source->ring_pages = pages_of(two, RING_MOST);
-	if (source->ring_pages < late)
-		source->ring_pages = late;
-	/* What a period makes of it is a guess. */
-	if (source->frequency == 0 || source->ring_pages * 4096 >= two)
-		return 0;
-	return fail(reader, "source \"%s\": two readings need rings of %lld MiB, more than %lld: "
-		    "lower \"read_ms\", \"stack_bytes\" or \"frequency\", or set \"ring_pages\"",
-		    source->name, (long long)(two >> 20), (long long)(RING_MOST >> 8));
-}
-
 /* The others of a group are followers, by the names that texts have for them. */
 static int take_members(struct source_config *source, const struct events *events)
 {
@@ -353,7 +302,7 @@ static int check_source(struct reader *reader, struct source_config *source)
 			    source->name);
 	if (source->stop_ms && source->stop_ms <= source->start_ms)
 		return fail(reader, "source \"%s\" stops before it starts", source->name);
-	err = source->poll_ms ? 0 : size_rings(reader, source);
+	err = source->poll_ms ? 0 : config_size_rings(source, reader->error, reader->size);
 	if (err < 0)
 		return err;
 	if (source->ring_pages & (source->ring_pages - 1))
@@ -483,8 +432,10 @@ void config_free(struct config *config)
 		free(source->cpus);
 		for (size_t j = 0; j < FOLLOWERS; j++)
 			free(source->followers[j]);
-		for (size_t j = 0; j < TARGETS; j++)
+		for (size_t j = 0; j < TARGETS; j++) {
 			free(source->targets[j]);
+			free(source->stack_targets[j]);
+		}
 	}
 	for (size_t i = 0; i < OUTPUTS; i++) {
 		free(config->outputs[i].path);

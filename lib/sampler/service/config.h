@@ -12,6 +12,7 @@
 #define TARGETS 64
 #define FOLLOWERS 8
 
+enum source_clock { SOURCE_MONOTONIC, SOURCE_MONOTONIC_RAW, SOURCE_BOOTTIME, SOURCE_REALTIME };
 enum stacks { STACKS_NONE, STACKS_FRAMES, STACKS_DWARF };
 enum format { FORMAT_FOLDED, FORMAT_PPROF, FORMAT_PERFETTO, FORMAT_SVG, FORMAT_TOP };
 
@@ -20,6 +21,10 @@ struct source_config {
 	char *label;		/* what texts call the event: its term "name", or all of it */
 	char *followers[FOLLOWERS], *targets[TARGETS];
 	size_t follower_count, target_count;
+	char *stack_targets[TARGETS];	/* whose samples have stacks; none: all that are watched */
+	size_t stack_target_count;
+	int64_t stack_programs;	/* and so many programs besides, as they come */
+	enum source_clock clock;	/* stamps samples */
 	size_t member_count;	/* of followers, the first: others of an event that is a group */
 	int64_t period, frequency, poll_ms;	/* exactly one is not 0 */
 	int64_t shard, shards, first;
@@ -62,5 +67,11 @@ struct config {
 int config_read(const char *path, struct config *ret, char *error, size_t size);
 int config_parse(const char *text, struct config *ret, char *error, size_t size);
 void config_free(struct config *config);
+
+/* The clockid_t of its clock. */
+int config_clock(const struct source_config *source);
+
+/* Rings for the source's rate, or -EINVAL with a sentence: meaning.c. */
+int config_size_rings(struct source_config *source, char *error, size_t size);
 
 #endif

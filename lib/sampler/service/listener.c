@@ -102,6 +102,14 @@ static struct pm_stack_sample stack_of(const struct source *source,
 	};
 }
 
+static bool is_in_scope(struct source *source, struct proc *proc, const struct pm_process *process)
+{
+	if (!proc->judged)
+		proc->in_scope = scope_has(&source->scope, process);
+	proc->judged = true;
+	return proc->in_scope;
+}
+
 static void on_sample(void *context, const struct pm_sampled *sampled)
 {
 	struct source *source = context;
@@ -123,6 +131,11 @@ static void on_sample(void *context, const struct pm_sampled *sampled)
 	}
 	proc->samples++;
 	fill_note(note, source, sampled);
+	if (!is_in_scope(source, proc, sampled->process)) {
+		source->counts.unscoped++;
+		send_without(source, note, PM_PERFETTO_SKIP_SCOPE, &sample);
+		return;
+	}
 	if (guard_admits(&service->guard)) {
 		proc_sample(source, proc, note, &sample);
 		return;
@@ -174,7 +187,7 @@ static void on_lost(void *context, uint32_t cpu, uint64_t count)
 	if (!note)
 		return;
 	note->source = source->index;
-	note->time = pm_now();
+	note->time = source_now(source);
 	note->cpu = cpu;
 	note->values[0] = count;
 	(void)send_note(source->service, note);

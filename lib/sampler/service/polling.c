@@ -193,7 +193,7 @@ static void tell(struct source *source, const struct counter_group *group,
 		return;
 	}
 	note->source = source->index;
-	note->time = pm_now();
+	note->time = source_now(source);
 	note->cpu = group->cpu < 0 ? 0 : (uint32_t)group->cpu;
 	note->pid = note->tid = group->pid < 0 ? 0 : (uint32_t)group->pid;
 	for (uint64_t i = 0; i < counts->nr && i < NOTE_VALUES; i++)

@@ -315,7 +315,7 @@ void proc_exec(struct source *source, struct proc *proc)
 	mapped_free(source, proc);
 	proc->born = false;
 	proc->execs++;
-	proc->told = false;
+	proc->told = proc->judged = false;
 	proc->state = PROC_INITIAL;
 }
 

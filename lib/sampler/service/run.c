@@ -38,7 +38,7 @@ static void tell_guardrail(struct service *service)
 		if (!note)
 			continue;
 		note->source = i;
-		note->time = pm_now();
+		note->time = source_now(&service->sources[i]);
 		(void)send_note(service, note);
 	}
 }

@@ -23,8 +23,10 @@ void send_without(struct source *source, struct note *note, enum pm_perfetto_ski
 	bare.regs = NULL;
 	bare.stack = NULL;
 	bare.stack_size = bare.stack_used = 0;
-	if (why == PM_PERFETTO_SKIP_QUEUE)
+	if (why == PM_PERFETTO_SKIP_QUEUE || why == PM_PERFETTO_SKIP_SCOPE)
 		bare.callchain_count = 0;
+	if (why == PM_PERFETTO_SKIP_SCOPE)
+		bare.ip = 0;
 	note->skip = why;
 	if (put(source->service, NULL, note, bare) == 0)
 		return;

@@ -19,6 +19,7 @@
 #include "note.h"
 #include "output.h"
 #include "report.h"
+#include "scope.h"
 
 /* What is known of a process's memory. The names are in proc.c. */
 enum proc_state {
@@ -48,6 +49,7 @@ struct proc {
 	enum proc_state state;
 	bool ended, told;		/* told: to the worker, since its last exec */
 	bool named;			/* a thread of it was */
+	bool judged, in_scope;		/* its samples have stacks */
 	int error;			/* of REFUSED, a positive errno */
 	enum pm_descriptors_outcome outcome;	/* of the last question */
 	uint32_t execs;
@@ -76,6 +78,7 @@ struct source_counts {
 	uint64_t lost;			/* by the kernel */
 	uint64_t shed;			/* by a guardrail: told without a stack */
 	uint64_t unresolved;		/* skipped: no memory of the process */
+	uint64_t unscoped;		/* no stacks of the process are asked for */
 	uint64_t dropped;		/* the queue was full: no stack, or not told at all */
 	uint64_t untold;		/* of the dropped ones, those not told at all */
 	uint64_t purged;		/* thrown away by an abrupt stop */
@@ -94,6 +97,7 @@ struct source {
 	unsigned int halved;		/* so often, for the guardrail */
 	bool fixed;			/* they cannot be changed */
 	struct polling *polling;
+	struct scope scope;
 	struct procs procs;
 	struct pm_sampler_stats stats;	/* of a sampler that is closed */
 	struct source_counts counts;
@@ -194,6 +198,9 @@ int source_start(struct source *source);
 
 /* One turn of reading, within its caps. */
 void source_read(struct source *source);
+
+/* By the clock that stamps its samples. */
+uint64_t source_now(const struct source *source);
 
 /* How often its rates can be halved, and halves them so often from what was asked for. */
 unsigned int source_halvings(const struct source *source);

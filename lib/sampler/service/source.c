@@ -19,6 +19,24 @@
 
 /* --------------------------------------------------------------------------------------- start */
 
+uint64_t source_now(const struct source *source)
+{
+	uint64_t now = 0;
+
+	(void)pm_clock_ns(config_clock(source->config), &now);
+	return now;
+}
+
+/* Where an event may come in an NMI the kernel reads no other clocks (34f439278cef, v4.1). */
+static bool clock_fits(const struct source *source, const struct events *events)
+{
+	for (size_t i = 0; i < events->count && source->config->clock >= SOURCE_BOOTTIME; i++)
+		if (events->specs[i].type != PM_TYPE_SOFTWARE &&
+		    events->specs[i].type != PM_TYPE_TRACEPOINT)
+			return false;
+	return true;
+}
+
 static unsigned int wants(const struct source_config *config)
 {
 	unsigned int want = config->follower_count ? PM_WANT_GROUP : 0;
@@ -49,6 +67,7 @@ static struct pm_sampler_opts options(const struct source *source)
 		.turn = POLL_RECORDS, .stack = (unsigned int)config->stack_bytes & ~7u,
 		.registers = config->stacks == STACKS_DWARF ? pm_unwinder_registers() : 0,
 		.cpus = config->cpus, .broker = source->service->broker,
+		.clock = 1 + config_clock(config),
 	};
 }
 
@@ -82,6 +101,9 @@ static int parse_events(struct source *source, struct events *ret, struct pm_dia
 			return said(source, diag, config->followers[i], err);
 		spec->period = spec->frequency = 0;
 	}
+	if (!clock_fits(source, ret))
+		return said(source, diag, "this event is stamped by monotonic or monotonic_raw",
+			    -EINVAL);
 	for (size_t i = 0; i < ret->leaders; i++) {
 		if (ret->specs[i].period || ret->specs[i].frequency)
 			continue;
@@ -168,6 +190,8 @@ static int open_sampler(struct source *source)
 
 	if (err == 0)
 		err = parse_targets(source, asked.targets, &diag);
+	if (err == 0 && scope_init(&source->scope, source->config, &diag) < 0)
+		err = said(source, &diag, "stack_targets", -EINVAL);
 	if (err < 0)
 		return err;
 	if (asked.events.count > asked.events.leaders)

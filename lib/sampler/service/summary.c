@@ -68,6 +68,7 @@ static void tell_source(struct service *service, struct source *source)
 	report_event(&service->report, "summary of a source", "source", source->config->name,
 		     "#samples", (int64_t)counts->samples, "#lost", (int64_t)counts->lost,
 		     "#shed", (int64_t)counts->shed, "#unresolved", (int64_t)counts->unresolved,
+		     "#unscoped", (int64_t)counts->unscoped,
 		     "#dropped", (int64_t)counts->dropped, "#untold", (int64_t)counts->untold,
 		     "#purged", (int64_t)(counts->purged + atomic_load(&source->discarded)),
 		     "#turns", (int64_t)counts->turns, "#capped", (int64_t)counts->capped,
@@ -185,8 +186,10 @@ void service_free(struct service *service)
 	outputs_free(&service->outputs);
 	pm_descriptors_destroy(service->descriptors);
 	broker_close(service);
-	for (size_t i = 0; i < SOURCES; i++)
+	for (size_t i = 0; i < SOURCES; i++) {
 		free(service->sources[i].procs.places);
+		scope_free(&service->sources[i].scope);
+	}
 	pm_symbols_destroy(service->symbols);
 	notes_free(&service->notes);
 	config_free(&service->config);

@@ -86,7 +86,7 @@ int trace_open(struct outputs *outputs, struct output *output)
 		.size = sizeof(opts), .fd = output->fd, .event = source->label,
 		.period = (uint64_t)source->period, .frequency = (uint64_t)source->frequency,
 		.poll_ms = (uint32_t)source->poll_ms, .shard = (uint32_t)source->shard,
-		.shards = (uint32_t)source->shards,
+		.shards = (uint32_t)source->shards, .clock = 1 + config_clock(source),
 		.followers = (const char *const *)source->followers,
 		.follower_count = source->follower_count, .anew = on_anew, .context = output,
 	};

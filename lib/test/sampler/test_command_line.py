@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import perfetto  # noqa: E402
 from service import LIMIT, PROGRAM, WORKLOAD  # noqa: E402
 
 pytestmark = [pytest.mark.xdist_group("sampler"),
@@ -264,7 +265,9 @@ def test_a_group_is_one_source(tmp_path: Path) -> None:
     done = sampler("-q", "-F", 499, "-e", "{cpu-clock,page-faults}:S", "-o", tmp_path / "a.pftrace", "-o", tmp_path / "a.folded",
                    "--", WORKLOAD, "spin", 300)
     assert done.returncode == 0 and any(KNOWN in stack for stack in folded(tmp_path / "a.folded")), done
-    assert b"page-faults" in (tmp_path / "a.pftrace").read_bytes()
+    decoded = perfetto.decode(tmp_path / "a.pftrace", perfetto.compiled(tmp_path))
+    assert decoded.packets[0].trace_packet_defaults.perf_sample_defaults.followers[0].counter == 2  # SW_PAGE_FAULTS
+    assert max(sample.packet.perf_sample.follower_counts[0] for sample in decoded.samples) > 10
 
 
 @pytest.mark.perf
