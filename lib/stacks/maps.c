@@ -52,6 +52,20 @@ static bool take_inode(const char **at, uint64_t *ret)
 	return true;
 }
 
+/* The kernel writes a line end in a name as \012, and a backslash as it is (show_map_vma()). */
+static void take_escapes(char *name)
+{
+	char *to = name;
+
+	for (; *name != '\0'; to++) {
+		const bool newline = strncmp(name, "\\012", 4) == 0;
+
+		*to = newline ? '\n' : *name;
+		name += newline ? 4 : 1;
+	}
+	*to = '\0';
+}
+
 /* "7f00-7f10 r-xp 00001000 fe:01 1234   /lib/x.so", terminated where the line ended. */
 static bool parse_line(char *line, struct map *ret)
 {
@@ -70,6 +84,7 @@ static bool parse_line(char *line, struct map *ret)
 	    !take_char(&at, ' ') || !take_inode(&at, &ret->inode))
 		return false;
 	ret->name = at + strspn(at, " ");
+	take_escapes(line + (ret->name - line));
 	ret->stack = strcmp(ret->name, "[stack]") == 0;
 	return ret->start < ret->end;
 }

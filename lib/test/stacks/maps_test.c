@@ -34,6 +34,18 @@ static void a_line_is_a_mapping(void **state)
 	maps_free(&maps);
 }
 
+/* A file may be opened by its name, in which there is a line end. */
+static void a_line_end_in_a_name(void **state)
+{
+	struct maps maps = parsed("10-20 r-xp 0 0:0 1 /a\\012b\\01\\012\n20-30 r-xp 0 0:0 2 c\n");
+
+	(void)state;
+	assert_int_equal(maps.count, 2);
+	assert_string_equal(maps.list[0].name, "/a\nb\\01\n");
+	assert_string_equal(maps.list[1].name, "c");
+	maps_free(&maps);
+}
+
 static void what_is_no_line_is_left_out(void **state)
 {
 	struct maps maps = parsed("\n-\n5-4 r-xp 0 0:0 0\nzz\n10-20 r-xp 0 0:0\n10-20 r-x\n"
@@ -118,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_a_mapping),
+		cmocka_unit_test(a_line_end_in_a_name),
 		cmocka_unit_test(what_is_no_line_is_left_out),
 		cmocka_unit_test(overlaps_do_not_come_in),
 		cmocka_unit_test(a_new_mapping_replaces),
