@@ -50,6 +50,7 @@ static const struct key source_keys[] = {
 	{ "name", TEXT, AT(name), 0, 0, 0, 0, NULL },
 	{ "event", TEXT, AT(event), 0, 0, 0, 0, NULL },
 	{ "cpus", TEXT, AT(cpus), 0, 0, 0, 0, NULL },
+	{ "filter", TEXT, AT(filter), 0, 0, 0, 0, NULL },
 	{ "followers", TEXTS, AT(followers), 0, FOLLOWERS, 0, AT(follower_count), NULL },
 	{ "targets", TEXTS, AT(targets), 0, TARGETS, 0, AT(target_count), NULL },
 	{ "period", NUMBER, AT(period), 1, INT64_MAX, 0, 0, NULL },
@@ -430,6 +431,7 @@ void config_free(struct config *config)
 		free(source->event);
 		free(source->label);
 		free(source->cpus);
+		free(source->filter);
 		for (size_t j = 0; j < FOLLOWERS; j++)
 			free(source->followers[j]);
 		for (size_t j = 0; j < TARGETS; j++) {

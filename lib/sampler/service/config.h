@@ -18,6 +18,7 @@ enum format { FORMAT_FOLDED, FORMAT_PPROF, FORMAT_PERFETTO, FORMAT_SVG, FORMAT_T
 
 struct source_config {
 	char *name, *event, *cpus;
+	char *filter;		/* of a tracepoint's fields */
 	char *label;		/* what texts call the event: its term "name", or all of it */
 	char *followers[FOLLOWERS], *targets[TARGETS];
 	size_t follower_count, target_count;

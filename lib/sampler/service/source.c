@@ -110,6 +110,11 @@ static int parse_events(struct source *source, struct events *ret, struct pm_dia
 		ret->specs[i].period = (uint64_t)config->period;
 		ret->specs[i].frequency = (uint64_t)config->frequency;
 	}
+	for (size_t i = 0; i < ret->leaders && config->filter; i++) {
+		if (ret->specs[i].type != PM_TYPE_TRACEPOINT)
+			return said(source, diag, "only tracepoints have a filter", -EINVAL);
+		ret->specs[i].filter = config->filter;
+	}
 	for (size_t i = 0; i < ret->leaders; i++) {
 		source->periods[i] = ret->specs[i].period;
 		source->frequencies[i] = ret->specs[i].frequency;

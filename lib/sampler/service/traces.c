@@ -65,6 +65,7 @@ static void describe(const struct source_config *source, struct described *ret)
 	else if (events.count == 1 && !has_other_name(&events.specs[0]))
 		ret->names[0] = plain(source->label, ret->plain, sizeof(ret->plain));
 	ret->specs[0].name = source->event;
+	ret->specs[0].filter = source->filter;
 	for (size_t i = 1; i < events.count && i <= FOLLOWERS; i++)
 		ret->names[i] = events.listed[i].name[0] ? source->followers[i - 1] : NULL;
 	for (count = source->member_count; count < source->follower_count; count++) {

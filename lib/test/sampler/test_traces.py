@@ -174,3 +174,28 @@ def test_the_file_grows_while_it_runs(tmp_path: Path) -> None:
     assert run.status in (0, 4), run.errors
     assert all(one < other for one, other in zip(sizes, sizes[1:])), sizes
     assert memory[-1] < memory[1] + 1024, memory
+
+
+@pytest.mark.parametrize(("comm", "any_sample"), [("workload", True), ("nobody", False)])
+def test_a_filter_of_a_tracepoint(tmp_path: Path, comm: str, any_sample: bool) -> None:
+    """Told in the trace, and kept by the kernel."""
+    workload = start("spin", "600000")
+    service = Service(tmp_path, {"event": "sched:sched_switch", "period": 1, "stacks": "none",
+                                 "filter": f'prev_comm == "{comm}"'})
+    if "tracefs" in subprocess.run([str(PROGRAM), "--duration", "1", str(service.config)], capture_output=True,
+                                   text=True, timeout=LIMIT, check=False).stderr:
+        workload.process.kill()
+        pytest.skip("tracefs is not mounted, or not ours to read")
+    service.start()
+    workload.burn(0.5)
+    workload.process.send_signal(signal.SIGSTOP)    # one switch at least
+    while Path(f"/proc/{workload.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.01)
+    run = service.stop()
+    workload.process.kill()
+    workload.cpu_ns()
+    assert run.status in (0, 4), run.errors
+    decoded = perfetto.decode(tmp_path / "perfetto", perfetto.compiled(tmp_path))
+    assert bool(decoded.samples) == any_sample
+    point = decoded.packets[0].trace_packet_defaults.perf_sample_defaults.timebase.tracepoint
+    assert (point.name, point.filter) == ("sched:sched_switch", f'prev_comm == "{comm}"')
