@@ -95,3 +95,17 @@ def test_a_clock_that_an_event_cannot_have(tmp_path: Path) -> None:
     done = subprocess.run([str(PROGRAM), str(service.config)], capture_output=True, text=True, timeout=120,
                           check=False)
     assert done.returncode == 1 and "monotonic or monotonic_raw" in done.stderr
+
+
+@pytest.mark.parametrize(("keys", "wanted"), [
+    ({"shards": 2, "shard": 1}, lambda pids, cpus: all(pid % 2 == 1 for pid in pids)),
+    ({"cpus": "0"}, lambda pids, cpus: cpus == {0}),
+    ({"first": 2}, lambda pids, cpus: len(pids) == 2)], ids=["shard", "cpus", "first"])
+def test_only_some_processes_or_cpus(tmp_path: Path, keys: dict[str, Any], wanted: Any) -> None:
+    """Of four that run on all CPUs."""
+    workloads = [start("spin", "600000") for _ in range(4)]
+    service = Service(tmp_path, keys | {"stacks": "none"}).start()
+    _, decoded = followed(service, workloads, 0.3)
+    samples = [sample.packet.perf_sample for sample in decoded.samples]
+    assert wanted({sample.pid for sample in samples}, {sample.cpu for sample in samples})
+    assert samples or "shards" in keys      # pids may all be even
