@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The guardrail of CPU time: the rate gives way before stacks do, and what is sampled keeps its weight."""
+"""The guardrail of CPU time: the rate gives way before stacks do, and what is sampled keeps its weight. Where other
+programs leave the sampler little of a CPU it takes no more than the limit: what needs more of one is slow, and
+config_test asks the same of a moved clock."""
 
 from __future__ import annotations
 
@@ -49,6 +51,7 @@ def watch_spin(tmp_path: Path, targets: list[str] | None, **top: Any) -> tuple[S
 
 
 @pytest.mark.perf
+@pytest.mark.slow
 @pytest.mark.parametrize(("targets", "limit"), [(["cmd:*workload*"], 3), (None, 1)], ids=["by CPU", "by thread"])
 def test_the_rate_is_lowered_before_stacks_are_shed(tmp_path: Path, targets: list[str] | None, limit: int) -> None:
     """At 4,999 samples a second it takes more than the limit; it ends near that. By CPU it also looks after all
@@ -76,6 +79,7 @@ def test_the_rate_is_lowered_before_stacks_are_shed(tmp_path: Path, targets: lis
 
 
 @pytest.mark.perf
+@pytest.mark.slow
 def test_the_rate_is_raised_where_there_is_room(tmp_path: Path) -> None:
     """A workload that is stopped costs nothing: windows later the rate is what was asked for."""
     service, workload = watch_spin(tmp_path, None, cpu_percent=1, window_ms=200)
