@@ -150,7 +150,7 @@ static int parse_tracepoint(struct parsing *parsing, size_t length)
 {
 	const char *name = parsing->at + length + 1;
 	const size_t name_length = strcspn(name, ":/");
-	char system[EVENT_NAME_MAX + 1], event[EVENT_NAME_MAX + 1];
+	char system[EVENT_NAME_MAX + 1], event[EVENT_NAME_MAX + 1], root[64];
 	int id;
 
 	memcpy(system, parsing->at, length);
@@ -162,6 +162,9 @@ static int parse_tracepoint(struct parsing *parsing, size_t length)
 				      "may be a tracepoint, and tracefs is not readable here");
 	if (id < 0)
 		return pm_event_wrong(parsing, -id, parsing->at, length + 1 + name_length,
+				      pm_tracefs_root(root, sizeof(root)) == -ENOENT ?
+				      "is no generic event, and no tracepoint here: no events are "
+				      "in /sys/kernel/tracing (is tracefs mounted there?)" :
 				      "is no generic event and no tracepoint here");
 	parsing->attr.type = PERF_TYPE_TRACEPOINT;
 	parsing->attr.config = (uint64_t)id;
