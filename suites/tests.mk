@@ -17,7 +17,7 @@ CPUS := $(shell nproc)
 ROOMS := lib reports kernels suites
 
 ##@ Tests
-quick:		## build what changed and run the tests of a minute: on each save
+quick:		## build what changed and run the tests of a minute or two: on each save
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick)
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) WERROR=1 all library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do \

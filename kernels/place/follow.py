@@ -248,7 +248,9 @@ class Follow:
         last = next(reversed(self.channel.files), "none")
         if boot and boot != self.boot:
             return self._end("shutdown", f"the device restarted by itself, and its folder is gone; last file: {last}")
-        return self._end("died", f"somebody removed the folder of the run at the device; last file: {last}")
+        why = "somebody removed the folder of the run at the device" if boot else \
+            "the folder of the run is gone, and whether the device restarted is not known"
+        return self._end("died", f"{why}; last file: {last}")
 
     def _late(self) -> bool:
         if self._now() > self.limit:
