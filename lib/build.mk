@@ -12,7 +12,7 @@ $(addprefix $(B)/,lib/ebb/branch.o lib/ebb/note.o lib/test/ebb/callback.o): CFLA
 $(B)/pic/ebb/branch.o $(B)/pic/ebb/note.o: LIB_EXTRA += -mno-altivec -mno-vsx -msoft-float
 endif
 LIB_CC := $(CROSS_COMPILE)gcc
-LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD -MP
+LIB_FLAGS := -std=gnu11 $(WARNINGS) -pthread -MMD
 YAJL := -l:libyajl_s.a
 
 ##@ Library
@@ -24,7 +24,7 @@ $(B)/pic/%.o: lib/%.c
 	$(Q)mkdir -p $(@D) && $(LIB_CC) $(LIB_FLAGS) -O2 $(LIB_EXTRA) -fPIC -fvisibility=hidden -c -o $@ $<
 $(B)/pic/%.o: lib/%.S
 	$(call say,AS,$<)
-	$(Q)mkdir -p $(@D) && $(LIB_CC) -MMD -MP -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(LIB_CC) -MMD -c -o $@ $<
 $(B)/lib/%.o: lib/%.S
 	$(compile)
 $(B)/libperfmodes.a: $(patsubst lib/%.c,$(B)/pic/%.o,$(LIB_SOURCES)) $(LIB_ENTRY:%=$(B)/pic/%)
@@ -105,7 +105,7 @@ build/fuzz/lib.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/lib.a $(wildcard lib/test/*.h lib/test/policy/*.h)
 	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
+	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
 		build/fuzz/lib.a $(YAJL)
 
 # The census (test/census): with the sanitizers of memory and of threads, and static for guests.
@@ -117,7 +117,7 @@ TSAN := $(patsubst %,build/tsan/%,policy/lifecycle_test policy/follow_test polic
 library-tests: build/test/census build/plain/lifecycle_test $(TSAN)
 build/test/census: $(CENSUS) build/test/lib.a $(wildcard lib/test/census/*.h)
 	$(call say,TEST,$@)
-	$(Q)gcc $(filter-out -MMD -MP,$(TEST_FLAGS)) -o $@ $(CENSUS) build/test/lib.a $(YAJL)
+	$(Q)gcc $(filter-out -MMD,$(TEST_FLAGS)) -o $@ $(CENSUS) build/test/lib.a $(YAJL)
 build/tsan/object/%.o: lib/%.c
 	$(Q)mkdir -p $(@D) && gcc $(TSAN_FLAGS) -c -o $@ $<
 build/tsan/lib.a: $(patsubst lib/%.c,build/tsan/object/%.o,$(LIB_SOURCES))
@@ -238,5 +238,3 @@ uninstall: uninstall-suite	## remove what install, install-all and install-suite
 	$(Q)for folder in $(OUR_FOLDERS); do rmdir "$(DESTDIR)$$folder" 2>/dev/null || true; done
 
 .PHONY: library examples unit-tests library-tests bench bench-table doctor doctor-library explain install install-all uninstall
-# However deep its folder is, what was compiled is compiled again when a header of it changes.
--include $(shell find $(B)/pic $(B)/lib build/test build/fuzz build/tsan -name '*.d' 2>/dev/null)

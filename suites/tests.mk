@@ -60,7 +60,7 @@ soak-tests:	## quick and check N=20 times beside busy loops: which tests change 
 # The launcher's readers as a fuzz target: it includes five files and needs the others.
 build/test/launcher_fuzz: probes/launcher/fuzz/launcher_fuzz.c $(wildcard probes/launcher/*.[chd]*) build/fuzz/lib.a
 	$(call say,FUZZ,$@)
-	$(Q)clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< $(patsubst %,probes/launcher/%.c, \
+	$(Q)clang $(filter-out -MMD,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< $(patsubst %,probes/launcher/%.c, \
 		again descendants frame inherit persona regular supervise) build/fuzz/lib.a $(YAJL)
 fuzz-targets: $(LIB_FUZZ) build/test/launcher_fuzz
 
@@ -68,7 +68,7 @@ fuzz-targets: $(LIB_FUZZ) build/test/launcher_fuzz
 build/test/launch: $(filter-out %/identify.c %/multicall.c,$(wildcard probes/launcher/*.c)) build/test/lib.a \
 		$(wildcard probes/launcher/*.[hd]*)
 	$(call say,TEST,$@)
-	$(Q)gcc $(filter-out -MMD -MP,$(TEST_FLAGS)) -o $@ $(filter %.c %.a,$^)
+	$(Q)gcc $(filter-out -MMD,$(TEST_FLAGS)) -o $@ $(filter %.c %.a,$^)
 unit-tests: build/test/launch
 
 SECONDS ?= 60
@@ -104,6 +104,5 @@ $(B)/falsify/probes/%: $(B)/object/%.o $(KIT) $(LIES) $(B)/lib/mechanism.a
 	$(call say,LYING,$(subst /,.,$*))
 	$(Q)mkdir -p $(@D) && $(CC) $(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^
 lying-probes: $(LYING)
--include $(wildcard $(B)/falsify/lies/*.d)
 
 .PHONY: quick check check-peers nightly soak-tests compare-builds compare-forms odd-machines falsify fuzz fuzz-targets lying-probes

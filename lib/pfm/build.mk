@@ -26,7 +26,7 @@ build/test/object/test/pfm/theirs.o: lib/test/pfm/theirs.c
 $(PFM_TESTS): build/test/%_test: lib/test/%_test.c build/test/object/test/pfm/theirs.o \
 		$(PFM:lib/%.c=build/test/object/%.o) build/test/lib.a lib/test/pfm/theirs.h
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && gcc $(filter-out -MMD -MP,$(TEST_FLAGS)) -Ilib -Wl,--wrap=dlopen -o $@ $(filter-out %.h,$^) \
+	$(Q)mkdir -p $(@D) && gcc $(filter-out -MMD,$(TEST_FLAGS)) -Ilib -Wl,--wrap=dlopen -o $@ $(filter-out %.h,$^) \
 		-lcmocka $(YAJL) -lpfm -ldl
 
 install-pfm: $(B)/libperfmodes-pfm.a install	## install, and libperfmodes-pfm

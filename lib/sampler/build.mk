@@ -76,5 +76,5 @@ build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_FUZZ): build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/sampler.a build/fuzz/lib.a
 	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
+	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
 		build/fuzz/sampler.a build/fuzz/lib.a $(YAJL)

@@ -50,7 +50,7 @@ $(STACKS_TESTS): build/test/%: lib/test/%.c build/test/stacks.a lib/test/test.h
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a -lcmocka $(STACKS_LIBS)
 $(STACKS_FUZZ): build/test/%: lib/test/%.c build/fuzz/stacks.a
 	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD -MP,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
+	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
 		build/fuzz/stacks.a $(STACKS_LIBS)
 build/test/stacks/stopped build/test/stacks/sample build/test/stacks/lines_of: build/test/stacks/%: lib/test/stacks/%.c build/test/stacks.a build/test/lib.a
 	$(call say,TEST,$@)

@@ -35,7 +35,7 @@ $(B)/topology/example/%: lib/topology/example/%.c $(B)/libperfmodes-topology.a $
 build/test/object/topology/%.o: TEST_FLAGS += $(TOPOLOGY_FLAGS)
 $(TOPOLOGY_TESTS): build/test/topology/%_test: lib/test/topology/%_test.c $(TOPOLOGY:%=build/test/object/%.o) build/test/lib.a
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && gcc $(filter-out -MMD -MP,$(TEST_FLAGS)) -Ilib/topology $(TOPOLOGY_FLAGS) \
+	$(Q)mkdir -p $(@D) && gcc $(filter-out -MMD,$(TEST_FLAGS)) -Ilib/topology $(TOPOLOGY_FLAGS) \
 		-o $@ $^ -lcmocka $(YAJL) $(TOPOLOGY_LIBS)
 
 install-topology: $(B)/libperfmodes-topology.a install	## install, and libperfmodes-topology
