@@ -7,7 +7,6 @@ names, so a rule is about rooms and not about the names of headers.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
@@ -18,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from reports import csource
+from reports.outline import outline
 from reports.text import Unusable
 
 DATA = Path("reports/data/floors.txt")
@@ -112,25 +112,14 @@ def includes(path: str, source: str, top: Path) -> Iterator[Arrow]:
 
 def imports(path: str, source: str, top: Path) -> Iterator[Arrow]:
     """What a Python file imports; a package that is not of the tree as <name>, Python's own not at all."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names = [(alias.name, "") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = ".".join(Path(path).parts[:-node.level]) if node.level else ""
-            module = ".".join(filter(None, (above, node.module)))
-            names = [(module, alias.name) for alias in node.names]
-        else:
-            continue
-        for module, name in names:
-            folder = os.path.dirname(path)
-            target = _module(folder, f"{module}.{name}", top) or _module(folder, module, top)
-            package = module.partition(".")[0]
-            if target or package not in sys.stdlib_module_names:
-                yield node.lineno, target or f"<{package}>"
+    folder = os.path.dirname(path)
+    for each in outline(source).imports:
+        above = ".".join(Path(path).parts[:-each.level]) if each.level else ""
+        module = ".".join(filter(None, (above, each.module)))
+        target = _module(folder, f"{module}.{each.name}", top) or _module(folder, module, top)
+        package = module.partition(".")[0]
+        if target or package not in sys.stdlib_module_names:
+            yield each.line, target or f"<{package}>"
 
 
 def _module(folder: str, name: str, top: Path) -> str | None:
@@ -139,7 +128,7 @@ def _module(folder: str, name: str, top: Path) -> str | None:
     for base in (folder, *MODULE_FOLDERS):
         for end in (".py", "/__init__.py"):
             path = os.path.normpath(os.path.join(base, words + end))
-            if (top / path).is_file():
+            if os.path.isfile(os.path.join(top, path)):
                 return path
     return None
 

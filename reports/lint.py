@@ -122,7 +122,9 @@ def _built(top: Path) -> catalogue.Catalogue | None:
         return None
     built = [path for path in folder.glob("*/*") if path.is_file() and "." not in path.name
              and (top / "probes" / path.parent.name / f"{path.name}.c").is_file()]
-    return catalogue.gather(sorted(built))
+    # What the build took out of a program is quicker to read than the program.
+    texts = {path: folder.with_name("declared") / path.parent.name / f"{path.name}.txt" for path in built}
+    return catalogue.gather(sorted(texts[path] if texts[path].is_file() else path for path in built))
 
 
 def _expectations(top: Path, declared: catalogue.Catalogue | None) -> Iterator[Finding]:

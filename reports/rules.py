@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from reports import csource, lists
+from reports.outline import outline
 
 Break = tuple[int, str]
 
@@ -120,23 +120,13 @@ def function_size(source: Source) -> Iterator[Break]:
     if source.is_c:
         found = csource.functions(source.text)
     elif source.path.suffix == ".py":
-        found = _python_functions(source.text)
+        found = iter(outline(source.text).functions)
     elif source.is_shell:
         found = ((match[1], source.text.count("\n", 0, match.start()) + 1,
                   match[0].count("\n") + 1) for match in _SHELL_FUNCTION.finditer(source.text))
     for name, line, count in found:
         if count > FUNCTION_LINES:
             yield line, f"{name}: {count} lines, at most {FUNCTION_LINES}"
-
-
-def _python_functions(text: str) -> Iterator[tuple[str, int, int]]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.name, node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def columns(source: Source) -> Iterator[Break]:
