@@ -35,7 +35,7 @@ tests_of = $$(ls -d $(1)/test $(1)/*/test 2>/dev/null)
 check:		## all tests that need neither a guest nor a large peer
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check)
 	$(Q)$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(CPUS)) WERROR=1 \
-		all bundle library unit-tests fuzz-targets
+		all bundle library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do $(MAKE) --no-print-directory check-$$part || status=1; done; exit $$status
 check-%:
 	@echo "== $*"

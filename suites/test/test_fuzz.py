@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every reader of what comes from outside under some hundred mutated inputs; `make fuzz` is longer."""
+"""Every reader of what comes from outside has a target or a row; under some hundred mutated inputs, which is slow, as
+clang makes each target with the library anew; `make fuzz` is longer."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ FUZZ = TREE / "suites" / "test" / "fuzz"
 sys.path.insert(0, str(FUZZ))
 
 
+@pytest.mark.slow
 def test_no_reader_falls() -> None:
     """All targets, the corpus of each and the same mutants each time: no exception, no sanitizer, within
     memory and time."""
