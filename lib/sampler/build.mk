@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The room lib/sampler: watching other processes. Part of ../../Makefile.
 
-SAMPLER_SOURCES := $(filter-out lib/sampler/willing/% lib/sampler/service/%,$(wildcard lib/sampler/*.c lib/sampler/*/*.c)) lib/wire/packet.c
+SAMPLER_SOURCES := $(filter-out lib/sampler/willing/% lib/sampler/service/% lib/sampler/producer/%,$(wildcard lib/sampler/*.c lib/sampler/*/*.c)) lib/wire/packet.c
 WILLING_SOURCES := $(wildcard lib/sampler/willing/*.c)
 
 library: $(B)/libperfmodes-sampler.a $(B)/libperfmodes-willing.a
@@ -17,7 +17,8 @@ $(B)/libperfmodes-%.a:
 SAMPLER_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_test.c))
 unit-tests: $(SAMPLER_TESTS)
 # Of the service, what needs no stacks.
-TESTED := $(patsubst %,lib/sampler/service/%.c,config meaning events guard note)
+TESTED := $(patsubst %,lib/sampler/service/%.c,config meaning events guard note) \
+	$(patsubst %,lib/sampler/producer/%.c,demand event_text shared) lib/wire/field.c
 build/test/sampler.a: $(patsubst lib/%.c,build/test/object/%.o,$(SAMPLER_SOURCES) $(WILLING_SOURCES) $(TESTED))
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a build/test/lib.a $(wildcard lib/test/*.h lib/test/sampler/*.h)
@@ -29,7 +30,7 @@ $(B)/sampler_hotplug: $(B)/lib/test/census/hotplug/sampler_hotplug.o $(HOTPLUG) 
 	$(patsubst lib/%.c,$(B)/lib/%.o,$(SAMPLER_SOURCES)) $(LIB_STATIC)
 
 # The service needs stacks and their symbols: built where lib/stacks/build.mk finds what they need.
-SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c))
+SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c lib/sampler/producer/*.c lib/wire/*.c))
 $(B)/pic/sampler/service/main.o: LIB_EXTRA += -DPM_VERSION='"$(shell sed -n 's/^Version: //p' lib/sampler/perfmodes-sampler.pc.in)"'
 # The script of a flame graph as a text of C.
 $(B)/pic/sampler/service/flame_graph.o: $(B)/pic/flame_graph.js.h
@@ -72,7 +73,8 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))
 library-tests fuzz-targets: $(SAMPLER_FUZZ)
-build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES) $(patsubst %,lib/sampler/service/%.c,config meaning events))
+build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES) $(patsubst %,lib/sampler/service/%.c,config meaning events) \
+	$(patsubst %,lib/sampler/producer/%.c,demand event_text) lib/wire/field.c)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_FUZZ): build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/sampler.a build/fuzz/lib.a
 	$(call say,FUZZ,$@)

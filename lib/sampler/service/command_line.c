@@ -23,6 +23,7 @@ static const struct option options[] = {
 	{ "stacks", required_argument, NULL, 'g' }, { "kernel", no_argument, NULL, 'k' },
 	{ "seconds", required_argument, NULL, 'd' }, { "output", required_argument, NULL, 'o' },
 	{ "debuginfod", no_argument, NULL, 'B' }, { "no-inline", no_argument, NULL, 'I' },
+	{ "traced", optional_argument, NULL, 'T' }, { "data-source", required_argument, NULL, 'S' },
 	{ "quiet", no_argument, NULL, 'q' }, { "print", no_argument, NULL, 'P' },
 	{ "check", no_argument, NULL, 'C' }, { "duration", required_argument, NULL, 'D' },
 	{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' },
@@ -211,6 +212,8 @@ static bool take(struct reader *reader, int option, const char *text)
 	case 'g': return stacks(reader, text);
 	case 'D': return milliseconds(reader, text);
 	case 'e': return events(reader, text);
+	case 'T': line->traced = true; line->socket = text; return true;
+	case 'S': line->data_source = text; return true;
 	case 'k': line->kernel = true; return true;
 	case 'B': line->debuginfod = true; return true;
 	case 'I': line->no_inline = true; return true;
@@ -230,6 +233,13 @@ static bool judge(struct reader *reader, char **rest, bool dashes, bool shaped)
 
 	if (line->help || line->version)
 		return true;
+	if (line->traced && (shaped || rest[0] || line->target_count > 0 || line->duration_ms >= 0))
+		return fail(reader, "--traced is told by consumers what to sample: no other "
+			    "options go with it");
+	if (line->traced)
+		return true;
+	if (line->data_source)
+		return fail(reader, "--data-source goes with --traced");
 	if (dashes && rest[0])
 		line->command = rest;
 	else if (rest[0] && !rest[1] && line->target_count == 0 && !shaped)

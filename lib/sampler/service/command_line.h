@@ -12,6 +12,8 @@
 
 struct command_line {
 	const char *config;		/* a file; NULL: options tell all */
+	bool traced;			/* consumers of Perfetto's traced tell all */
+	const char *socket, *data_source;	/* of it; NULL: as usual */
 	char **command;			/* to be run and watched, ends with NULL; NULL: none */
 	bool check, print, quiet, debuginfod, no_inline, help, version;
 	long duration_ms;		/* -1: not told */

@@ -13,11 +13,13 @@
 
 #include "command_line.h"
 #include "service.h"
+#include "../producer/producer.h"
 
 static const char usage[] =
 "usage: perfmodes-sampler [OPTION...] -p PID[,PID...] | -a | -n NAME | -u UID | --cgroup PATH\n"
 "       perfmodes-sampler [OPTION...] -- COMMAND [ARGUMENT...]\n"
 "       perfmodes-sampler [--check] [--duration MS] CONFIG\n"
+"       perfmodes-sampler --traced[=SOCKET] [--data-source NAME]\n"
 "\n"
 "Samples what processes do and tells which functions take the time: a table at the end,\n"
 "a flame graph, pprof, Perfetto. In the second form a command is run and watched until it\n"
@@ -53,11 +55,16 @@ static const char usage[] =
 "\n"
 "      --check          read CONFIG and say what is wrong with it; watch nothing\n"
 "      --duration MS    stop after so many milliseconds, whatever CONFIG says; 0: on a signal\n"
+"      --traced         offer the data source linux.perf to Perfetto's traced, whose consumers\n"
+"                       tell what is sampled; SOCKET is its producer socket\n"
+"      --data-source NAME   another name of that data source\n"
 "      --version        print the version\n"
 "      --help           print this\n"
 "\n"
 "SIGINT or SIGTERM stops in order: what was sampled is written. A second one stops at once.\n"
-"SIGHUP stops, too, but with CONFIG it begins new files: the former ones become FILE.1 and on.\n"
+"SIGHUP stops, too, but with CONFIG it begins new files: the former ones become FILE.1 and on;\n"
+"SIGUSR1 then writes at once what was sampled, and behind SIGUSR2 a Perfetto trace refers to\n"
+"nothing that stands before.\n"
 "Exit: 0 everything was written, 1 a source or an output failed, 2 wrong usage or CONFIG,\n"
 "3 a guardrail stopped the run, 4 over 5 % of the records were lost; with options also 4\n"
 "there was no sample, and else the status of COMMAND. perfmodes-sampler(1) tells all keys.\n";
@@ -135,6 +142,9 @@ int main(int argc, char **argv)
 	}
 	if (line.help || line.version)
 		return fputs(line.help ? usage : version, stdout) == EOF || fflush(stdout) == EOF;
+	if (line.traced)
+		return producer_run(line.socket,
+				    line.data_source ? line.data_source : "linux.perf");
 	status = line.config ? from_file(&line, &service) : from_options(&line, &service);
 	command_line_free(&line);
 	if (status < 0) {

@@ -20,7 +20,8 @@ enum note_kind {
 	NOTE_LOST,
 	NOTE_GUARDRAIL,
 	NOTE_RATE,	/* values: the period and the frequency from here on */
-	NOTE_KEEP,	/* outputs are to be whole on the disk; values[0]: ns since the begin */
+	NOTE_KEEP,	/* outputs are to be whole on the disk; values[0]: ns since the begin;
+			   values[1]: a mark is to stand behind it */
 	NOTE_ROTATE,	/* its outputs begin anew; values[0]: ns since they were begun */
 	NOTE_BARRIER	/* of a source: everything of it is in front */
 };

@@ -195,14 +195,15 @@ static int write_picture(const struct outputs *outputs, const struct output *out
 	return kept ? err : draw(outputs, output, duration, output->fd);
 }
 
-static int make_whole(const struct outputs *outputs, const struct output *output, uint64_t duration)
+static int make_whole(const struct outputs *outputs, const struct output *output,
+		      uint64_t duration, bool mark)
 {
 	int err, kept;
 
 	if (output->pprof)
 		return pm_pprof_flush(output->pprof, duration);
 	if (output->perfetto)
-		return pm_perfetto_flush(output->perfetto);
+		return trace_flush(output, mark);
 	err = pm_folded_flush(output->folded);
 	return err < 0 || output->lines < 0 ? err :
 		keep_picture(outputs, output, duration, &kept);
@@ -239,7 +240,8 @@ void outputs_note(struct outputs *outputs, const struct note *note)
 		    output->config->source_at != note->source)
 			continue;
 		if (output->error == 0 && note->kind == NOTE_KEEP)
-			err = make_whole(outputs, output, note->values[0]);
+			err = make_whole(outputs, output, note->values[0],
+					 note->values[1] != 0);
 		else if (output->error == 0 && note->kind == NOTE_ROTATE)
 			err = begin_anew(outputs, output, note->values[0]);
 		else if (output->error == 0)

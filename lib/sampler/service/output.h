@@ -60,6 +60,9 @@ int trace_open(struct outputs *outputs, struct output *output);
 int trace_add(struct outputs *outputs, struct output *output, const struct note *note,
 	      struct pm_unwinder *unwinder, const struct pm_stack *stack);
 
+/* All of it is in the file; into a pipe or a socket a packet of no bytes goes behind it. */
+int trace_flush(const struct output *output, bool mark);
+
 /* Everything else. */
 int trace_note(struct outputs *outputs, struct output *output, const struct note *note);
 

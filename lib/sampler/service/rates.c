@@ -38,6 +38,12 @@ static void tell(struct source *source, unsigned int halvings)
 	(void)send_note(source->service, note);
 }
 
+void source_tell_rate(struct source *source)
+{
+	if (source->state == SOURCE_STARTED)
+		tell(source, source->halved);
+}
+
 void source_slow_down(struct source *source, unsigned int halvings)
 {
 	const unsigned int most = source_halvings(source);

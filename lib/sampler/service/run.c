@@ -253,7 +253,8 @@ static int sleep_ms(const struct service *service, int wait)
 		if (source->state == SOURCE_DRAINING)
 			next = sooner(next, now + 1000000ull * TICK_MS);
 		if (source->state == SOURCE_STARTED)
-			next = sooner(next, source->next);
+			next = sooner(next, source->mark ? now + 1000000ull * TICK_MS :
+				      source->next);
 		if (source->state == SOURCE_STARTED && source->config->stop_ms != 0)
 			next = sooner(next, service->begin +
 				      1000000ull * (uint64_t)source->config->stop_ms);
@@ -283,6 +284,10 @@ static void on_signals(struct service *service, int fd)
 	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
+		if (info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2) {
+			request_take(service, info.ssi_signo);
+			continue;
+		}
 		if (info.ssi_signo == SIGHUP && !service->brief && service->stop == 0) {
 			rotate(service, pm_now(), "SIGHUP");
 			continue;
@@ -321,6 +326,7 @@ static void loop(struct service *service, int signals)
 		stop_due(service, now);
 		check_guard(service, now);
 		keep_due(service, now);
+		requests_due(service, now);
 		rotate_due(service, now);
 		service_progress(service, false);
 		if (is_over(service))
@@ -392,6 +398,10 @@ static int take_signals(const struct service *service)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
+	if (!service->brief) {
+		sigaddset(&set, SIGUSR1);
+		sigaddset(&set, SIGUSR2);
+	}
 	/*
 	 * Where it stops, and nohup(1) made it ignored, it stays so, which a signal that is blocked
 	 * does not. Where it begins new files, a terminal that is closed does no harm.

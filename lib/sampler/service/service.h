@@ -104,6 +104,7 @@ struct source {
 	uint64_t next;			/* when to read, ns */
 	uint64_t deadline;		/* of the draining */
 	bool barrier;			/* is on its way */
+	bool mark;			/* is to be behind what was sampled so far */
 	uint64_t anew;			/* ns that its outputs have, to begin anew then; 0 */
 	atomic_bool drained, discard;	/* set by the worker; by the reader */
 	_Atomic uint64_t discarded;
@@ -201,6 +202,16 @@ void source_read(struct source *source);
 
 /* By the clock that stamps its samples. */
 uint64_t source_now(const struct source *source);
+
+/*
+ * SIGUSR1: what was sampled so far is read and written, and a mark behind it. SIGUSR2: nothing that
+ * is written from here on refers to what was written before.
+ */
+void request_take(struct service *service, uint32_t signal);
+void requests_due(struct service *service, uint64_t now);
+
+/* Traces begin their numbers anew, and tell the rate of now. */
+void source_tell_rate(struct source *source);
 
 /* How often its rates can be halved, and halves them so often from what was asked for. */
 unsigned int source_halvings(const struct source *source);

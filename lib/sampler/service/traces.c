@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "events.h"
 
@@ -229,6 +230,20 @@ int trace_add(struct outputs *outputs, struct output *output, const struct note 
 		err = pm_perfetto_add(output->perfetto, &sample);
 	outputs->note = NULL;
 	return err;
+}
+
+int trace_flush(const struct output *output, bool mark)
+{
+	static const unsigned char empty[] = { 1 << 3 | 2, 0 };	/* Trace.packet */
+	int err = pm_perfetto_flush(output->perfetto);
+	ssize_t done;
+
+	if (err < 0 || !mark || lseek(output->fd, 0, SEEK_CUR) >= 0)
+		return err;
+	do
+		done = write(output->fd, empty, sizeof(empty));
+	while (done < 0 && errno == EINTR);
+	return done < 0 ? -errno : 0;
 }
 
 int trace_note(struct outputs *outputs, struct output *output, const struct note *note)
