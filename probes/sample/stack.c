@@ -147,11 +147,13 @@ static uintptr_t end_of_mapping(uintptr_t address)
 
 /*
  * How many bytes before a page that is not there a copy from user memory may end. arm64 and riscv64
- * move blocks of 64 bytes and do not count what they had loaded of the last: 48 bytes on 5.10 and
- * 6.12 of arm64, 24 to 56 on 7.3 of riscv64.
+ * move blocks of 64 bytes, 32-bit Arm of 32, and do not count what they had loaded of the last: 48
+ * bytes on 5.10 and 6.12 of arm64, 24 to 56 on 7.3 of riscv64, 8 on 6.1 of armv7l.
  */
 #if defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64)
 #define UNCOUNTED 64
+#elif defined(__arm__)
+#define UNCOUNTED 32
 #else
 #define UNCOUNTED 0
 #endif
