@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -112,7 +112,7 @@ def _unpack(path: Path, name: str, into: Path) -> None:
 def opened(path: Path) -> Iterator[list[Found]]:
     """The results of one argument. Raises Unusable when there is none."""
     name = text.clean(path.name or str(path), 120)
-    with tempfile.TemporaryDirectory(prefix="perfmodes-") as scratch:
+    with ExitStack() as scratch:
         try:
             if path.is_dir():
                 found = list(_below(path, results.name_of(path)))
@@ -122,8 +122,9 @@ def opened(path: Path) -> Iterator[list[Found]]:
                 text.require_file(path)
                 found = [Found(path, name)]
             if path.name.endswith(ARCHIVES) and not path.is_dir():
-                _unpack(path, name, Path(scratch))
-                found = list(_below(Path(scratch), name))
+                unpacked = Path(scratch.enter_context(tempfile.TemporaryDirectory(prefix="perfmodes-")))
+                _unpack(path, name, unpacked)
+                found = list(_below(unpacked, name))
         except (OSError, tarfile.TarError, lzma.LZMAError, EOFError, zlib.error, ValueError) as error:
             why = getattr(error, "strerror", "") or error
             raise Unusable(text.clean(f"{path}: cannot be read: {why}", 300)) from error
