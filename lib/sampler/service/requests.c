@@ -5,33 +5,39 @@
 
 #include "service.h"
 
+#define MARK_TURNS 1000		/* of what comes faster than it is read, no more is waited for */
+
 void request_take(struct service *service, uint32_t signal)
 {
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];
 
 		if (signal == SIGUSR1)
-			source->mark = true;
+			source->mark = MARK_TURNS;
 		else
 			source_tell_rate(source);
 	}
 }
 
-/* A full queue does not take a mark: it stays due. */
+/* Rings are read to their end first. A full queue does not take a mark: it stays due. */
 void requests_due(struct service *service, uint64_t now)
 {
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];
-		struct note *note = source->mark && source->state == SOURCE_STARTED ?
-			note_take(&service->notes, NOTE_KEEP) : NULL;
+		struct note *note;
 
+		if (source->mark == 0 || source->state != SOURCE_STARTED ||
+		    (!source_read(source) && --source->mark > 0))
+			continue;
+		source->mark = 1;	/* until the queue takes it */
+		note = note_take(&service->notes, NOTE_KEEP);
 		if (!note)
 			continue;
-		source_read(source);
 		note->source = i;
 		note->value_count = 2;
 		note->values[0] = now - service->begun;
 		note->values[1] = 1;
-		source->mark = !send_note(service, note);
+		if (send_note(service, note))
+			source->mark = 0;
 	}
 }

@@ -227,7 +227,7 @@ static void read_due(struct service *service)
 		struct source *source = &service->sources[i];
 
 		if (source->state == SOURCE_STARTED && pm_now() >= source->next)
-			source_read(source);
+			(void)source_read(source);
 		source_drain(source);
 	}
 }
@@ -253,8 +253,9 @@ static int sleep_ms(const struct service *service, int wait)
 		if (source->state == SOURCE_DRAINING)
 			next = sooner(next, now + 1000000ull * TICK_MS);
 		if (source->state == SOURCE_STARTED)
-			next = sooner(next, source->mark ? now + 1000000ull * TICK_MS :
-				      source->next);
+			next = sooner(next, source->next);
+		if (source->state == SOURCE_STARTED && source->mark > 0)
+			next = sooner(next, now + 1000000ull * TICK_MS);
 		if (source->state == SOURCE_STARTED && source->config->stop_ms != 0)
 			next = sooner(next, service->begin +
 				      1000000ull * (uint64_t)source->config->stop_ms);

@@ -104,7 +104,7 @@ struct source {
 	uint64_t next;			/* when to read, ns */
 	uint64_t deadline;		/* of the draining */
 	bool barrier;			/* is on its way */
-	bool mark;			/* is to be behind what was sampled so far */
+	unsigned int mark;		/* is to be behind what was sampled so far: turns until then */
 	uint64_t anew;			/* ns that its outputs have, to begin anew then; 0 */
 	atomic_bool drained, discard;	/* set by the worker; by the reader */
 	_Atomic uint64_t discarded;
@@ -197,8 +197,8 @@ extern const struct pm_sampler_listener source_listener;	/* its context is the s
 /* -errno with a sentence in service->error. */
 int source_start(struct source *source);
 
-/* One turn of reading, within its caps. */
-void source_read(struct source *source);
+/* One turn of reading, within its caps. Whether all that was there is read. */
+bool source_read(struct source *source);
 
 /* By the clock that stamps its samples. */
 uint64_t source_now(const struct source *source);

@@ -260,7 +260,7 @@ static void schedule(struct source *source, uint64_t now)
 		source->next += (now - source->next) / every * every + every;
 }
 
-void source_read(struct source *source)
+bool source_read(struct source *source)
 {
 	const struct source_config *config = source->config;
 	uint64_t begin = pm_now(), now = begin, most = (uint64_t)config->turn_us * 1000;
@@ -271,7 +271,7 @@ void source_read(struct source *source)
 	if (source->polling) {
 		polling_read(source);
 		schedule(source, begin);
-		return;
+		return true;
 	}
 	while (got > 0 && records < config->turn_records && now - begin < most) {
 		got = pm_sampler_poll(source->sampler, 0);
@@ -283,14 +283,15 @@ void source_read(struct source *source)
 			       "source \"%s\": %s", config->name, pm_errno_name(got));
 		source_purge(source, source->service->error);
 		source->service->failed = true;
-		return;
+		return true;
 	}
 	schedule(source, now);
 	if (got == 0)
-		return;
+		return true;
 	/* More is there: the others get their turn first. */
 	source->counts.capped++;
 	source->next = now + 1000000;
+	return false;
 }
 
 /* ---------------------------------------------------------------------------------------- stop */

@@ -113,7 +113,10 @@ class Traced:
             self.turn()
 
     def turn(self) -> None:
-        data = self.peer.recv(1 << 16)
+        try:
+            data = self.peer.recv(1 << 16)
+        except ConnectionResetError:    # it was killed while something was on its way to it
+            data = b""
         self.closed = not data
         self.held += data
         while len(self.held) >= 4:
