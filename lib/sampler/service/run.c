@@ -251,7 +251,8 @@ static int sleep_ms(const struct service *service, int wait)
 		const struct source *source = &service->sources[i];
 
 		if (source->state == SOURCE_DRAINING)
-			next = sooner(next, now + 1000000ull * TICK_MS);
+			next = sooner(next, now < source->mark_at ? source->mark_at :
+				      now + 1000000ull * TICK_MS);
 		if (source->state == SOURCE_STARTED)
 			next = sooner(next, source->next);
 		if (source->state == SOURCE_STARTED && source->mark > 0)

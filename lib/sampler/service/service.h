@@ -105,6 +105,7 @@ struct source {
 	uint64_t deadline;		/* of the draining */
 	bool barrier;			/* is on its way */
 	unsigned int mark;		/* is to be behind what was sampled so far: turns until then */
+	uint64_t mark_at;		/* ns, not before that */
 	uint64_t anew;			/* ns that its outputs have, to begin anew then; 0 */
 	atomic_bool drained, discard;	/* set by the worker; by the reader */
 	_Atomic uint64_t discarded;
