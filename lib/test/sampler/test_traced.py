@@ -11,18 +11,38 @@ import signal
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import perfetto
-from service import LIMIT, PROGRAM, WORKLOAD, need_all, start
+from service import LIMIT, PROGRAM, WORKLOAD, Workload, need_all, start
 from traced import FLUSH, FORGET, SETUP_TRACING, Traced, message
 
 pytestmark = pytest.mark.xdist_group("sampler")
 COMMAND = [str(PROGRAM), "--traced"]
 CPU_CLOCK, PAGE_FAULTS, CLEARED = 1, 2, 1
+
+
+@pytest.fixture(name="workload")
+def _workload() -> Iterator[Workload]:
+    need_all()
+    spinning = start("spin", "600000")
+    yield spinning
+    spinning.process.kill()
+    spinning.process.wait()
+
+
+@pytest.fixture(name="traced")
+def _traced(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Traced]:
+    """A producer that has offered its data source; parameters are its KiB a page and its pages."""
+    need_all()
+    beside = Traced(tmp_path, COMMAND, *getattr(request, "param", ()))
+    beside.until(lambda: beside.commands and beside.calls["RegisterDataSource"])
+    yield beside
+    beside.close()
 
 
 def asks(pid: int, *timebase: tuple[int, Any], also: tuple[tuple[int, Any], ...] = ()) -> bytes:
@@ -45,19 +65,14 @@ def flush(traced: Traced, request: int, *identities: int) -> None:
     traced.until(lambda: request in traced.flushed)
 
 
-@pytest.mark.parametrize("page_kb, pages", [(4, 2), (4, 64), (64, 3)])
-def test_each_sample_arrives_whole(tmp_path: Path, page_kb: int, pages: int) -> None:
+@pytest.mark.parametrize("traced", [(4, 2), (4, 64), (64, 3)], indirect=True)
+def test_each_sample_arrives_whole(tmp_path: Path, workload: Workload, traced: Traced) -> None:
     """In memory that is full at once, too: packets in fragments, and each piece waits until traced has taken another."""
-    need_all()
-    workload = start("spin", "600000")
-    traced = Traced(tmp_path, COMMAND, page_kb, pages)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
     assert b"linux.perf" in traced.calls["RegisterDataSource"][0]
     traced.begin(4711, asks(workload.pid, (1, 1_000_000), (4, CPU_CLOCK)), buffer=3)
     traced.until(lambda: 4711 in traced.told("NotifyDataSourceStarted"))
     workload.burn(0.5)
     traced.end(4711)
-    workload.process.kill()
     assert traced.finish(signal.SIGTERM) == 0
     trace = decoded(traced, tmp_path, 3)
     assert list(traced.packets) == [3] and not traced.partial and not trace.untold
@@ -71,13 +86,10 @@ TOUCH = ("import mmap, sys\nprint('ready', flush=True)\nsys.stdin.readline()\nwi
          "    for at in range(0, 3000 * 4096, 4096): pages[at] = 1\n    print('done', flush=True)\n    sys.stdin.readline()\n")
 
 
-def test_a_flush_brings_all_that_was_before_it(tmp_path: Path) -> None:
+def test_a_flush_brings_all_that_was_before_it(tmp_path: Path, traced: Traced) -> None:
     """From rings that are read once a minute."""
-    need_all()
     process = subprocess.Popen(["/usr/bin/python3", "-c", TOUCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin and process.stdout and process.stdout.readline() == "ready\n"
-    traced = Traced(tmp_path, COMMAND)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
     traced.begin(1, message((15, message((1, 1), (4, PAGE_FAULTS))), (16, message((1, message((1, process.pid))), (3, 1))),
                             (8, 60000), (3, 1024)))
     traced.until(lambda: 1 in traced.told("NotifyDataSourceStarted"))
@@ -94,11 +106,7 @@ def test_a_flush_brings_all_that_was_before_it(tmp_path: Path) -> None:
     assert 3000 <= found <= sampled(traced)[0]
 
 
-def test_two_at_a_time_keep_their_buffers_apart(tmp_path: Path) -> None:
-    need_all()
-    workload = start("spin", "600000")
-    traced = Traced(tmp_path, COMMAND)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
+def test_two_at_a_time_keep_their_buffers_apart(tmp_path: Path, workload: Workload, traced: Traced) -> None:
     for identity, period in ((1, 1_000_000), (2, 4_000_000)):
         traced.begin(identity, asks(workload.pid, (1, period), (4, CPU_CLOCK)), buffer=identity)
     traced.until(lambda: {1, 2} <= set(traced.told("NotifyDataSourceStarted")))
@@ -106,18 +114,13 @@ def test_two_at_a_time_keep_their_buffers_apart(tmp_path: Path) -> None:
     flush(traced, 1, 1, 2)
     traced.end(1)
     traced.end(2)
-    workload.process.kill()
     assert traced.finish(signal.SIGTERM) == 0
     counts = [len(decoded(traced, tmp_path, buffer).samples) for buffer in (1, 2)]
     assert sorted(counts) == sorted(sampled(traced)) and counts[0] > 2 * counts[1] > 0
 
 
-def test_behind_a_clearing_nothing_refers_to_what_was_before(tmp_path: Path) -> None:
+def test_behind_a_clearing_nothing_refers_to_what_was_before(tmp_path: Path, workload: Workload, traced: Traced) -> None:
     """Who has only the end of a buffer that is a ring reads it."""
-    need_all()
-    workload = start("spin", "600000")
-    traced = Traced(tmp_path, COMMAND)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
     traced.begin(1, asks(workload.pid, (1, 1_000_000), (4, CPU_CLOCK)))
     traced.until(lambda: 1 in traced.told("NotifyDataSourceStarted"))
     workload.burn(0.2)
@@ -126,7 +129,6 @@ def test_behind_a_clearing_nothing_refers_to_what_was_before(tmp_path: Path) -> 
     flush(traced, 2, 1)
     workload.burn(0.2)
     traced.end(1)
-    workload.process.kill()
     assert traced.finish(signal.SIGTERM) == 0
     trace = perfetto.compiled(tmp_path).Trace.FromString(traced.trace())
     begins = [at for at, packet in enumerate(trace.packet) if packet.sequence_flags & CLEARED]
@@ -146,10 +148,7 @@ def test_behind_a_clearing_nothing_refers_to_what_was_before(tmp_path: Path) -> 
     (message((111, message((18, "@system")))), "target_installed_by is Android's alone"),
     (message((111, message((20, 70000)))), "CPUs can be named"),
     (message((111, b"\xff")), "perf_event_config is no message")])
-def test_what_cannot_be_done_is_told_and_holds_up_nobody(tmp_path: Path, config: bytes, said: str) -> None:
-    need_all()
-    traced = Traced(tmp_path, COMMAND)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
+def test_what_cannot_be_done_is_told_and_holds_up_nobody(traced: Traced, config: bytes, said: str) -> None:
     traced.share()
     for kind in (6, 1):
         traced.command(kind, (1, 5), (2, config))
@@ -159,39 +158,38 @@ def test_what_cannot_be_done_is_told_and_holds_up_nobody(tmp_path: Path, config:
     assert traced.finish(signal.SIGTERM) == 0 and said in traced.said()
 
 
-def served(traced: Traced, folder: Path) -> list[int]:
+def served(traced: Traced, workload: Workload) -> list[int]:
     """Processes that serve a session, which samples."""
-    workload = start("spin", "600000")
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
     traced.begin(1, asks(workload.pid, (2, 200), (4, CPU_CLOCK)))
     traced.until(lambda: 1 in traced.told("NotifyDataSourceStarted"))
-    workload.process.kill()
     pids = Path(f"/proc/{traced.process.pid}/task/{traced.process.pid}/children").read_text(encoding="ascii").split()
     assert pids
     return [int(pid) for pid in pids]
 
 
+def runs(pid: int) -> bool:
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def await_end(pids: list[int]) -> None:
     until = time.monotonic() + LIMIT
-    while any(Path(f"/proc/{pid}/stat").exists() and ") Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
-              for pid in pids):
+    while any(map(runs, pids)):
         assert time.monotonic() < until, "a process is left behind"
         time.sleep(0.01)
 
 
-def test_without_traced_it_ends_and_leaves_nobody_behind(tmp_path: Path) -> None:
-    need_all()
-    traced = Traced(tmp_path, COMMAND)
-    pids = served(traced, tmp_path)
+def test_without_traced_it_ends_and_leaves_nobody_behind(workload: Workload, traced: Traced) -> None:
+    pids = served(traced, workload)
     traced.peer.shutdown(2)
     assert traced.finish() == 1 and "it has closed the connection" in traced.said()
     await_end(pids)
 
 
-def test_killed_it_leaves_nobody_behind(tmp_path: Path) -> None:
-    need_all()
-    traced = Traced(tmp_path, COMMAND)
-    pids = served(traced, tmp_path)
+def test_killed_it_leaves_nobody_behind(workload: Workload, traced: Traced) -> None:
+    pids = served(traced, workload)
     assert traced.finish(signal.SIGKILL) == -signal.SIGKILL
     await_end(pids)
 
@@ -203,20 +201,14 @@ def test_killed_it_leaves_nobody_behind(tmp_path: Path) -> None:
     (lambda traced: traced.command(SETUP_TRACING, (1, 1 << 60)), "its shared memory cannot be used"),
     (lambda traced: traced.command(SETUP_TRACING, (1, 3), descriptor=traced.log.fileno()),
      "its shared memory cannot be used: Invalid argument")])
-def test_a_traced_that_makes_no_sense_is_left(tmp_path: Path, spoil: Any, said: str) -> None:
-    need_all()
-    traced = Traced(tmp_path, COMMAND)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
+def test_a_traced_that_makes_no_sense_is_left(traced: Traced, spoil: Any, said: str) -> None:
     spoil(traced)
     assert traced.finish() == 1 and said in traced.said()
 
 
-def test_whatever_traced_sends_it_ends_in_order(tmp_path: Path) -> None:
+def test_whatever_traced_sends_it_ends_in_order(traced: Traced) -> None:
     """Commands of bytes by chance, among those that are right; the same each time."""
-    need_all()
     chance = random.Random(1)
-    traced = Traced(tmp_path, COMMAND)
-    traced.until(lambda: traced.commands and traced.calls["RegisterDataSource"])
     traced.share()
     for _ in range(400):
         kind, bits = chance.randrange(1, 9), bytes(chance.randrange(256) for _ in range(chance.randrange(40)))
@@ -253,9 +245,7 @@ data_sources { config { name: "linux.perf" perf_event_config {
 
 @pytest.mark.skipif(not shutil.which("traced") or not shutil.which("perfetto"),
                     reason="needs the package perfetto of Debian sid")
-def test_the_real_traced_has_each_sample(tmp_path: Path) -> None:
-    need_all()
-    workload = start("spin", "600000")
+def test_the_real_traced_has_each_sample(tmp_path: Path, workload: Workload) -> None:
     sockets = {f"PERFETTO_{name}_SOCK_NAME": f"@perfmodes-{name}-{os.getpid()}" for name in ("PRODUCER", "CONSUMER")}
     environment = {**os.environ, **sockets}
     (tmp_path / "config").write_text(CONFIG % workload.pid, encoding="ascii")
@@ -276,7 +266,6 @@ def test_the_real_traced_has_each_sample(tmp_path: Path) -> None:
         for process in (producer, real):
             process.terminate()
         assert producer.wait(LIMIT) == 0 and real.wait(LIMIT) in (0, -signal.SIGTERM)
-    workload.process.kill()
     classes = perfetto.compiled(tmp_path)
     trace, ours = classes.Trace.FromString((tmp_path / "out").read_bytes()), classes.Trace()
     sequences = {packet.trusted_packet_sequence_id for packet in trace.packet if packet.HasField("perf_sample")}

@@ -217,7 +217,12 @@ class Traced:
         while not self.closed and self.process.poll() is None:
             if selector.select(0.05):
                 self.turn()
-        status = self.process.wait(LIMIT)
+        return self.process.wait(LIMIT)
+
+    def close(self) -> None:
+        """Of a test that failed nothing goes on."""
         self.peer.close()
         self.listener.close()
-        return status
+        self.process.kill()
+        self.process.wait(LIMIT)
+        self.log.close()
