@@ -243,8 +243,9 @@ data_sources { config { name: "linux.perf" perf_event_config {
 """
 
 
+@pytest.mark.peer
 @pytest.mark.skipif(not shutil.which("traced") or not shutil.which("perfetto"),
-                    reason="needs the package perfetto of Debian sid")
+                    reason="needs the package perfetto, which Debian has from sid on")
 def test_the_real_traced_has_each_sample(tmp_path: Path, workload: Workload) -> None:
     sockets = {f"PERFETTO_{name}_SOCK_NAME": f"@perfmodes-{name}-{os.getpid()}" for name in ("PRODUCER", "CONSUMER")}
     environment = {**os.environ, **sockets}
