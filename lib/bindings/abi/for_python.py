@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from model import Enum, Function, Interface, Struct, Type
 from words import camel, is_flags, short
 
@@ -19,6 +21,8 @@ import enum
 
 
 def integer(type_: Type) -> str:
+    if type_.word:
+        return "c.c_ssize_t" if type_.signed else "c.c_size_t"
     return f"c.c_{'' if type_.signed else 'u'}int{8 * type_.size}"
 
 
@@ -64,12 +68,44 @@ def signature(function: Function) -> str:
     return f'    "{function.name}": ({spelled(function.result)}, [{arguments}]),'
 
 
+def _needs(type_: Type) -> Iterator[str]:
+    """Names of structures that have to be declared before this type is spelled."""
+    if type_.kind == "struct" and type_.size:
+        yield type_.name
+    for inner in (type_.of, *type_.arguments):
+        if inner is not None:
+            yield from _needs(inner)
+
+
+def ordered(structs: dict[str, Struct]) -> list[Struct]:
+    """Those with members, each behind what its members name."""
+    done: dict[str, Struct] = {}
+
+    def put(struct: Struct) -> None:
+        if struct.name in done or not struct.members:
+            return
+        for member in struct.members:
+            for name in _needs(member.type):
+                put(structs[name])
+        done[struct.name] = struct
+
+    for struct in structs.values():
+        put(struct)
+    return list(done.values())
+
+
+def table(name: str, functions: list[Function]) -> list[str]:
+    return [f"{name}: dict[str, tuple[object, list[object]]] = {{", *map(signature, functions), "}"]
+
+
 def module(interface: Interface) -> str:
-    known = [struct for struct in interface.structs.values() if struct.members]
+    known = ordered(interface.structs)
     parts = [f"{name.removeprefix('PM_')} = {value}"
              for name, value in interface.constants.items()]
     parts += ["", *("\n" + enumeration(one) for one in interface.enums.values())]
     parts += ["\n" + structure(one) for one in known]
-    parts += ["", "FUNCTIONS: dict[str, tuple[object, list[object]]] = {",
-              *map(signature, interface.functions), "}", ""]
-    return HEAD + "\n".join(parts)
+    parts += ["", *table("FUNCTIONS", interface.functions), "",
+              "# Of the optional libraries."]
+    for name, functions in interface.parts.items():
+        parts += table(f"{name.upper()}_FUNCTIONS", functions)
+    return HEAD + "\n".join([*parts, ""])

@@ -38,6 +38,8 @@ def spelled(type_: Type) -> str:
     if type_.kind == "array":
         assert type_.of is not None
         return f"[{spelled(type_.of)}; {type_.count}]"
+    if type_.word:
+        return "isize" if type_.signed else "usize"
     names = {"bool": "bool", "char": "c_char", "float": "f64", "enum": "i32", "void": "()"}
     return type_.name if type_.kind == "struct" else names.get(type_.kind) or \
         f"{'i' if type_.signed else 'u'}{8 * type_.size}"
@@ -49,8 +51,7 @@ def structure(struct: Struct) -> str:
         return "\n".join([*lines, f"pub struct {struct.name} {{", "    _opaque: [u8; 0],", "}", ""])
     lines += ["#[derive(Clone, Copy)]", f"pub struct {struct.name} {{"]
     lines += [f"    pub {safe(one.name)}: {spelled(one.type)}," for one in struct.members]
-    lines += ["}", f"const _: [(); {struct.size}] = [(); core::mem::size_of::<{struct.name}>()];"]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "}", ""])
 
 
 def enumeration(enum: Enum) -> str:
@@ -59,7 +60,9 @@ def enumeration(enum: Enum) -> str:
 
 
 def constant(name: str, value: int) -> str:
-    return f"pub const {name}: {'i32' if value < 2 ** 31 else 'u32'} = {value};"
+    kind = next(kind for kind, limit in (("i32", 2 ** 31), ("u32", 2 ** 32), ("u64", 2 ** 64))
+                if value < limit)
+    return f"pub const {name}: {kind} = {value};"
 
 
 def signature(function: Function) -> str:
@@ -93,5 +96,9 @@ def module(interface: Interface) -> str:
     parts = [constant(name, value) for name, value in interface.constants.items()]
     parts += ["", *map(enumeration, interface.enums.values())]
     parts += [structure(one) for one in interface.structs.values()]
-    parts += ['extern "C" {', *map(signature, interface.functions), "}", "", table(known)]
+    parts += ['extern "C" {', *map(signature, interface.functions), "}", ""]
+    for name, functions in interface.parts.items():
+        parts += [f"// Of libperfmodes-{name}.", f'#[cfg(feature = "{name}")]', 'extern "C" {',
+                  *map(signature, functions), "}", ""]
+    parts.append(table(known))
     return HEAD + "\n".join(parts)

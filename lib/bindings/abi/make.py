@@ -21,7 +21,7 @@ ROOM = Path(__file__).resolve().parents[1]
 
 
 def main(library: Path, out: Path) -> int:
-    interface = read.interface(library)
+    interface = read.whole(library)
     for language in ("python", "rust"):
         shutil.copytree(ROOM / language, out / language, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__", "target"))

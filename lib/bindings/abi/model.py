@@ -17,6 +17,7 @@ class Type:
     count: int = 0		# of an array
     arguments: tuple[Type, ...] = ()
     const: bool = False
+    word: bool = False		# an integer that is as wide as a pointer
 
 
 @dataclass(frozen=True)
@@ -54,3 +55,4 @@ class Interface:
     enums: dict[str, Enum] = field(default_factory=dict)
     constants: dict[str, int] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
+    parts: dict[str, list[Function]] = field(default_factory=dict)	# of optional libraries

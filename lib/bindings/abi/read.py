@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from elftools.dwarf.die import DIE
@@ -17,10 +18,24 @@ from elftools.elf.elffile import ELFFile
 from model import Enum, Function, Interface, Member, Struct, Type
 
 _BOOLEAN, _FLOAT, _SIGNED, _SIGNED_CHAR, _UNSIGNED_CHAR = 2, 4, 5, 6, 8
+FLAGS = ("-std=gnu11", "-x", "c", "-shared", "-fPIC", "-nostdlib", "-g", "-gdwarf-4", "-O0",
+         "-fno-eliminate-unused-debug-types")
+HERE = Path(__file__).resolve().parent	# and of hwloc.h, where there is none
+_WORDS = ("size_t", "ssize_t", "intptr_t", "uintptr_t")	# as wide as a pointer, on every machine
+
+# The optional libraries: what is declared in these headers of theirs is in libperfmodes-NAME.
+PARTS = {"sampler": "perfmodes_sampler.h", "stacks": "perfmodes_stacks.h",
+         "topology": "topology/perfmodes_topology.h", "pfm": "perfmodes_pfm.h"}
 
 
 def exported(version_script: Path) -> list[str]:
     return re.findall(r"^\t(pm_\w+);$", version_script.read_text(encoding="utf-8"), re.M)
+
+
+def declared(header: Path) -> list[str]:
+    """Functions that the header of an optional library declares, each at the begin of a line."""
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
+    return re.findall(r"^(?!typedef|static)\w[\w \t*]*[ *](pm_\w+)\(", text, re.M)
 
 
 def macros(paths: list[Path]) -> list[str]:
@@ -40,15 +55,17 @@ def headers(root: Path) -> list[Path]:
 def source(functions: list[str], constants: list[str], also: tuple[str, ...] = ()) -> str:
     lines = [f"#include <{name}>" for name in ("perfmodes.h", *also)]
     lines += [f"__typeof__({name}) *function_{name};" for name in functions]
-    lines += [f"enum {{ macro_of_{name} = (long long)({name}) }};" for name in constants]
+    lines += [f"enum {{ macro_of_{name} = (long long)({name}), less_{name} = ({name}) < 0 }};"
+              for name in constants]
     return "\n".join(lines) + "\n"
 
 
 class Reader:
     """The types of one compilation unit."""
 
-    def __init__(self) -> None:
+    def __init__(self, pointer_size: int) -> None:
         self.interface = Interface()
+        self.pointer_size = pointer_size
 
     def type_of(self, die: DIE) -> Type:
         if "DW_AT_type" not in die.attributes:
@@ -59,10 +76,10 @@ class Reader:
         """Of a DIE that is a type; structures on the way are remembered."""
         kind = die.tag.removeprefix("DW_TAG_")
         if kind in ("typedef", "volatile_type", "restrict_type"):
-            return self.type_of(die)
-        if kind == "const_type":
             inner = self.type_of(die)
-            return Type(**{**inner.__dict__, "const": True})
+            return replace(inner, word=True) if name_of(die) in _WORDS else inner
+        if kind == "const_type":
+            return replace(self.type_of(die), const=True)
         handler = getattr(self, f"_{kind}", None)
         if handler is None:
             raise ValueError(f"a type that is not expected here: {die.tag}")
@@ -80,7 +97,7 @@ class Reader:
         return Type("int", size, signed=encoding in (_SIGNED, _SIGNED_CHAR))
 
     def _pointer_type(self, die: DIE) -> Type:
-        return Type("pointer", 8, of=self.type_of(die))
+        return Type("pointer", self.pointer_size, of=self.type_of(die))
 
     def _array_type(self, die: DIE) -> Type:
         element = self.type_of(die)
@@ -121,21 +138,34 @@ def name_of(die: DIE) -> str:
 def interface(root: Path, also: tuple[str, ...] = ()) -> Interface:
     """That of the library whose folder `root` is, with other headers `also`. Raises CalledProcessError,
     ValueError."""
-    constants = macros(headers(root))
+    return _compiled(root, "gcc", exported(root / "perfmodes.map"), macros(headers(root)), also)
+
+
+def whole(root: Path, compiler: str = "gcc") -> Interface:
+    """The same with the optional libraries: their functions are in `parts`."""
+    core, also = exported(root / "perfmodes.map"), tuple(PARTS.values())
+    parts = {name: declared(root / header) for name, header in PARTS.items()}
+    found = _compiled(root, compiler, core + [name for names in parts.values() for name in names],
+                      macros([*headers(root), *(root / header for header in also)]), also)
+    by_name = {function.name: function for function in found.functions}
+    found.functions = [by_name[name] for name in core]
+    found.parts = {part: [by_name[name] for name in names] for part, names in parts.items()}
+    return found
+
+
+def _compiled(root: Path, compiler: str, functions: list[str], constants: list[str],
+              also: tuple[str, ...]) -> Interface:
     with tempfile.TemporaryDirectory() as place:
-        built = Path(place) / "all.o"
-        subprocess.run(["gcc", "-std=gnu11", "-x", "c", "-c", "-g", "-gdwarf-4", "-O0",
-                        "-fno-eliminate-unused-debug-types", f"-I{root}", "-o", str(built), "-"],
-                       input=source(exported(root / "perfmodes.map"), constants, also),
-                       text=True,
-                       check=True)
+        built = Path(place) / "all.so"	# linked: pyelftools cannot relocate for every machine
+        subprocess.run([compiler, *FLAGS, f"-I{root}", f"-I{HERE}", "-o", str(built), "-"],
+                       input=source(functions, constants, also), text=True, check=True)
         with built.open("rb") as file:
             return _read(file, constants)
 
 
 def _read(file: object, constants: list[str]) -> Interface:
     elf = ELFFile(file)
-    reader, values = Reader(), {}
+    reader, values = Reader(elf.elfclass // 8), {}
     for unit in elf.get_dwarf_info(relocate_dwarf_sections=True).iter_CUs():
         for die in unit.get_top_DIE().iter_children():
             name = name_of(die)
@@ -153,5 +183,12 @@ def _read(file: object, constants: list[str]) -> Interface:
 
 
 def _macro(die: DIE) -> dict[str, int]:
-    return {name_of(child).removeprefix("macro_of_"): child.attributes["DW_AT_const_value"].value
-            for child in die.iter_children() if name_of(child).startswith("macro_of_")}
+    """Its name and value, which debug information has as a signed number of 64 bits."""
+    found = {name_of(child): child.attributes["DW_AT_const_value"].value
+             for child in die.iter_children()}
+    name = next((each for each in found if each.startswith("macro_of_")), None)
+    if name is None:
+        return {}
+    name = name.removeprefix("macro_of_")
+    value = found[f"macro_of_{name}"]
+    return {name: value if value >= 0 or found[f"less_{name}"] else value + 2 ** 64}

@@ -7,7 +7,7 @@ import os
 
 from model import Enum
 
-_FLAGS = ("flags", "allow", "want", "access")
+_FLAGS = ("flags", "allow", "want", "access", "bits", "side_kind")
 
 
 def camel(name: str) -> str:

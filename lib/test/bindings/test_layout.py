@@ -15,6 +15,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import places  # noqa: E402
 
+sys.path.insert(0, str(places.ROOM / "abi"))
+import read as headers  # noqa: E402
+
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 
 Layout = dict[str, int]		# "pm_diag": bytes, "pm_diag.text": offset
@@ -49,9 +52,10 @@ def of_c(layout: Layout, tmp_path: Path) -> Layout:
         value = f"offsetof(struct {struct}, {member})" if member else f"sizeof(struct {struct})"
         lines.append(f'printf("{name} %zu\\n", {value});')
     source = tmp_path / "layout.c"
-    source.write_text("#include <perfmodes.h>\n#include <stdio.h>\nint main(void)\n{\n" +
-                      "\n".join(lines) + "\nreturn 0;\n}\n", encoding="utf-8")
-    done = places.run("gcc", f"-I{places.TREE}/lib", "-o", tmp_path / "layout", source)
+    included = "".join(f"#include <{name}>\n" for name in ("perfmodes.h", "stdio.h", *headers.PARTS.values()))
+    source.write_text(included + "int main(void)\n{\n" + "\n".join(lines) + "\nreturn 0;\n}\n",
+                      encoding="utf-8")
+    done = places.run("gcc", f"-I{places.TREE}/lib", f"-I{places.ROOM}/abi", "-o", tmp_path / "layout", source)
     assert done.returncode == 0, done.stderr
     return read(places.run(tmp_path / "layout").stdout)
 
@@ -76,8 +80,8 @@ def test_every_structure_is_there(abi: ModuleType) -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in (
         places.TREE / "lib" / name for name in ("perfmodes.h", "perfmodes_stats.h",
                                                 "perfmodes_sample.h", "perfmodes_count.h",
-                                                "perfmodes_trace.h",
-                                                "perfmodes_session.h")))
+                                                "perfmodes_trace.h", "perfmodes_session.h",
+                                                *headers.PARTS.values())))
     named = {line.split()[1] for line in text.splitlines()
              if line.startswith("struct pm_") and line.endswith(" {")}
     assert named and named <= {name for name in of_python(abi) if "." not in name}
@@ -87,6 +91,20 @@ def test_every_exported_function_has_its_types(abi: ModuleType) -> None:
     script = (places.TREE / "lib" / "perfmodes.map").read_text(encoding="utf-8")
     exported = {line.strip(" \t;") for line in script.splitlines() if line.startswith("\tpm_")}
     assert set(abi.FUNCTIONS) == exported
+
+
+@pytest.mark.parametrize("part", headers.PARTS)
+def test_every_function_of_an_optional_library_has_its_types(part: str, abi: ModuleType) -> None:
+    """Of the functions that the library has by its pages, and no other."""
+    library = places.BUILD / f"libperfmodes-{part}.a"
+    if not library.exists():
+        pytest.skip(f"no {library.name}: what it needs is not here")
+    done = places.run("nm", "-g", "--defined-only", library)
+    defined = {line.split()[2] for line in done.stdout.splitlines() if len(line.split()) == 3}
+    told = set(getattr(abi, f"{part.upper()}_FUNCTIONS"))
+    header = (places.TREE / "lib" / headers.PARTS[part]).read_text(encoding="utf-8")
+    assert told <= defined and len(told) >= 2
+    assert {name for name in defined if f"{name}(" in header} == told
 
 
 def test_constants_are_those_of_the_header(abi: ModuleType, tmp_path: Path) -> None:
