@@ -228,8 +228,9 @@ OUR_FILES = $(foreach f,$(notdir $(wildcard lib/perfmodes*.h lib/perfmodes*.def 
 		$(LIBDIR)/pkgconfig/$(p).pc $(LIBDIR)/lib$(p).a) $(LIBDIR)/libperfmodes.so $(LIBDIR)/libperfmodes.so.0 \
 	$(foreach p,$(notdir $(wildcard lib/man/*.1 lib/*/*/*.1)),$(MANDIR)/man1/$(p) $(PREFIX)/bin/$(p:.1=)) \
 	$(foreach p,$(notdir $(wildcard lib/man/*.7)),$(MANDIR)/man7/$(p)) \
+	$(foreach p,sampler stacks topology pfm,$(LIBDIR)/perfmodes/libperfmodes-$(p).so) \
 	$(patsubst lib/profiles/%,$(DATADIR)/%,$(wildcard lib/profiles/*.json)) $(SAMPLER_EXAMPLES)/example.json
-OUR_FOLDERS = $(DATADIR) $(SAMPLER_EXAMPLES) $(dir $(SAMPLER_EXAMPLES)) $(SUITEDIR)
+OUR_FOLDERS = $(DATADIR) $(LIBDIR)/perfmodes $(SAMPLER_EXAMPLES) $(dir $(SAMPLER_EXAMPLES)) $(SUITEDIR)
 uninstall: uninstall-suite	## remove what install, install-all and install-suite put there
 	$(Q)rm -rf $(B)/man-all && $(PYTHON) lib/man/pages.py $(B)/man-all lib/perfmodes.h $(filter-out lib/perfmodes.h, \
 		$(wildcard lib/perfmodes*.h lib/*/perfmodes_*.h)) -- $(wildcard lib/*/*.3.in lib/*/man/*.3.in)

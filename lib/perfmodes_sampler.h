@@ -24,6 +24,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /* --------------------------------------------------------------------------------- targets */
 
@@ -328,6 +331,9 @@ int pm_sampler_stats(struct pm_sampler *sampler, struct pm_sampler_stats *ret);
 /* Stops if necessary, without delivering anything, closes and frees. NULL is allowed. (0.1) */
 void pm_sampler_destroy(struct pm_sampler *sampler);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

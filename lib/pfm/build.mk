@@ -15,6 +15,7 @@ pfm:
 else
 pfm: $(B)/libperfmodes-pfm.a	## build libperfmodes-pfm (needs libpfm4's headers)
 unit-tests: $(PFM_TESTS)
+bindings: $(B)/perfmodes/libperfmodes-pfm.so
 endif
 library: pfm
 

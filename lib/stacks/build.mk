@@ -13,6 +13,7 @@ ifneq ($(HAVE_STACKS),)
 library: $(B)/libperfmodes-stacks.a $(B)/examples/stacks/folded_stacks
 unit-tests: $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c)) stacks-programs
 library-tests: stacks-tests
+bindings: $(B)/perfmodes/libperfmodes-stacks.so
 fuzz-targets: $(STACKS_FUZZ)
 else
 library: without-stacks

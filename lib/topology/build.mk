@@ -20,6 +20,7 @@ else
 topology: $(B)/libperfmodes-topology.a $(TOPOLOGY_EXAMPLES)	## build libperfmodes-topology (needs hwloc; PAPI if there)
 	$(if $(HAVE_PAPI),,@echo "  LEFT    event sets of PAPI in libperfmodes-topology (Debian: libpapi-dev)")
 unit-tests: $(TOPOLOGY_TESTS)
+bindings: $(B)/perfmodes/libperfmodes-topology.so
 endif
 library: topology
 

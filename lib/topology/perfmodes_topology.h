@@ -17,6 +17,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /* Events, and their readings. One thread at a time may use it. (0.1) */
 struct pm_topology;
@@ -180,6 +183,9 @@ int pm_topology_annotate(const struct pm_topology *set, hwloc_topology_t topolog
  */
 int pm_topology_export(const struct pm_topology *set, const char *path);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Makes the bindings whole: each package, with the declarations that the headers give it.
 
-    make.py LIB OUT       LIB is the folder of perfmodes.h, OUT gets python/ and rust/
+    make.py LIB OUT       LIB is the folder of perfmodes.h, OUT gets python/ and rust/, and for each
+                          optional library NAME.map: what it shows when it is linked as a shared one
 
 What is generated is never committed, so it cannot differ from the headers.
 """
@@ -28,6 +29,9 @@ def main(library: Path, out: Path) -> int:
     (out / "python" / "perfmodes" / "abi.py").write_text(for_python.module(interface),
                                                          encoding="utf-8")
     (out / "rust" / "src" / "abi.rs").write_text(for_rust.module(interface), encoding="utf-8")
+    for name, functions in interface.parts.items():
+        shown = "".join(f"\t{function.name};\n" for function in functions)
+        (out / f"{name}.map").write_text(f"{{\nglobal:\n{shown}local:\n\t*;\n}};\n", encoding="utf-8")
     return 0
 
 

@@ -26,17 +26,37 @@ class Error(OSError):
         return str(self.strerror)
 
 
-def _load() -> ctypes.CDLL:
-    """$PERFMODES_LIBRARY, a path, else what the system finds."""
-    loaded = ctypes.CDLL(os.environ.get("PERFMODES_LIBRARY", NAME))
-    for name, (result, arguments) in abi.FUNCTIONS.items():
+class _Found(ctypes.Structure):
+    """dladdr(3): where a function comes from."""
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p),
+                ("address", ctypes.c_void_p)]
+
+
+def _load(path: str, functions: dict[str, Any]) -> ctypes.CDLL:
+    """The library, whose functions know their types."""
+    loaded = ctypes.CDLL(path)
+    for name, (result, arguments) in functions.items():
         function = getattr(loaded, name)
         function.restype = result
         function.argtypes = arguments
     return loaded
 
 
-lib = _load()
+#: $PERFMODES_LIBRARY, a path, else what the system finds
+lib = _load(os.environ.get("PERFMODES_LIBRARY", NAME), abi.FUNCTIONS)
+
+
+def part(name: str, functions: dict[str, Any]) -> ctypes.CDLL:
+    """An optional library, of the folder perfmodes beside the library. Raises ImportError."""
+    found, dladdr = _Found(), ctypes.CDLL(None).dladdr
+    dladdr.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    dladdr(ctypes.cast(lib.pm_event_parse, ctypes.c_void_p), ctypes.byref(found))
+    folder = os.path.dirname(os.path.realpath(os.fsdecode(found.file or b"")))
+    path = os.path.join(folder, "perfmodes", f"libperfmodes-{name}.so")
+    try:
+        return _load(path, functions)
+    except OSError as error:
+        raise ImportError(f"perfmodes.{name} needs {error}") from error
 
 
 def sized(kind: Callable[[], Any]) -> Any:
