@@ -17,6 +17,22 @@ BUILD = TREE / "build" / ARCH
 ROOM = TREE / "lib" / "bindings"
 PYTHON = BUILD / "bindings" / "python"
 RUST = BUILD / "bindings" / "rust"
+INTERPRETER = "/usr/bin/python3"
+TOUCH = """
+import mmap, os, threading
+import perfmodes
+from perfmodes import Counters, Error, Event, Plan, Profile, Session, Strategy, Want
+PAGE = mmap.PAGESIZE
+def touch(pages):
+    area = mmap.mmap(-1, pages * PAGE)
+    if hasattr(area, "madvise"):
+        area.madvise(15)    # MADV_NOHUGEPAGE
+    for page in range(pages):
+        area[page * PAGE] = 1
+    return area
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+"""
 
 
 def run(*command: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
@@ -41,3 +57,14 @@ def need(program: str, package: str) -> str:
     if found is None:
         pytest.skip(f"no {program} (Debian: {package})")
     return found
+
+
+def python(text: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return run(INTERPRETER, "-W", "error", "-c", TOUCH + text,
+                      env={**environment(), **more})
+
+
+def passes(text: str, **more: str) -> str:
+    done = python(text, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

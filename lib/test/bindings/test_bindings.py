@@ -13,41 +13,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import places  # noqa: E402
+from places import INTERPRETER, passes, python  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
-
-PYTHON = "/usr/bin/python3"
-TOUCH = """
-import mmap, os, threading
-import perfmodes
-from perfmodes import Counters, Error, Event, Plan, Profile, Session, Strategy, Want
-PAGE = mmap.PAGESIZE
-def touch(pages):
-    area = mmap.mmap(-1, pages * PAGE)
-    if hasattr(area, "madvise"):
-        area.madvise(15)    # MADV_NOHUGEPAGE
-    for page in range(pages):
-        area[page * PAGE] = 1
-    return area
-def descriptors():
-    return len(os.listdir("/proc/self/fd"))
-"""
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _built() -> None:
     places.make("bindings")
-
-
-def python(text: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return places.run(PYTHON, "-W", "error", "-c", TOUCH + text,
-                      env={**places.environment(), **more})
-
-
-def passes(text: str, **more: str) -> str:
-    done = python(text, **more)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def check_profile(done: subprocess.CompletedProcess[str]) -> None:
@@ -62,7 +34,7 @@ def check_profile(done: subprocess.CompletedProcess[str]) -> None:
 # -------------------------------------------------------------------------------------- Python
 
 def test_python_profiles_itself() -> None:
-    check_profile(places.run(PYTHON, places.ROOM / "python/examples/self_profile.py",
+    check_profile(places.run(INTERPRETER, places.ROOM / "python/examples/self_profile.py",
                              env=places.environment()))
 
 

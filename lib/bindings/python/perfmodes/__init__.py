@@ -8,20 +8,24 @@
 Objects that hold kernel resources are context managers. What fails raises Error, an OSError whose
 text is the library's diagnosis: the call, the errno, who decided, what to change. Enumerations and
 their meaning are those of perfmodes.h: PM_ALLOW_TIMERS is Allow.TIMERS.
+
+Modules of their own, each over an optional library: perfmodes.sampler (other processes),
+perfmodes.stacks (their stacks, symbols of addresses), perfmodes.topology (counts by hardware thread),
+perfmodes.pfm (events by names of libpfm4). Where it is not there, the import raises ImportError.
 """
 
 from __future__ import annotations
 
 from perfmodes.abi import (ALL_THREADS, CGROUP, SYSTEM, Allow, Cause, CountersFlags, EventType,
-                           Rank, SpecFlags, Strategy, Verdict, Want)
+                           ListedFlags, ListedStacks, Rank, SideKind, SpecFlags, Strategy, Verdict, Want)
 from perfmodes.counters import Counters
-from perfmodes.event import Event, event_name
+from perfmodes.event import Event, Listed, event_list, event_name
 from perfmodes.library import Error
 from perfmodes.plan import Cost, Plan
 from perfmodes.profile import Fact, Profile
 from perfmodes.session import Part, Sample, Session, Value
 
 __all__ = ["ALL_THREADS", "CGROUP", "SYSTEM", "Allow", "Cause", "Cost", "Counters",
-           "CountersFlags", "Error", "Event", "EventType", "Fact", "Part", "Plan", "Profile",
-           "Rank", "Sample", "Session", "SpecFlags", "Strategy", "Value", "Verdict", "Want",
-           "event_name"]
+           "CountersFlags", "Error", "Event", "EventType", "Fact", "Listed", "ListedFlags",
+           "ListedStacks", "Part", "Plan", "Profile", "Rank", "Sample", "Session", "SideKind",
+           "SpecFlags", "Strategy", "Value", "Verdict", "Want", "event_list", "event_name"]

@@ -7,13 +7,13 @@ import ctypes
 from collections.abc import Sequence
 
 from perfmodes import abi
-from perfmodes.event import Event, specs
+from perfmodes.event import Described, Event, specs
 from perfmodes.library import Handle, array, check, lib, sized
 from perfmodes.profile import Profile
 from perfmodes.session import Value
 
 
-def _events(names: Sequence[str | Event]) -> list[Event]:
+def _events(names: Sequence[str | Described]) -> list[Described]:
     return [Event(name, tid=0) if isinstance(name, str) else name for name in names]
 
 
@@ -25,7 +25,7 @@ class Counters(Handle):
 
     _destroy = lib.pm_counters_destroy
 
-    def __init__(self, events: Sequence[str | Event], *, profile: Profile | None = None,
+    def __init__(self, events: Sequence[str | Described], *, profile: Profile | None = None,
                  flags: abi.CountersFlags = abi.CountersFlags.MAY_USER_ONLY) -> None:
         listed = specs(_events(events))
         self._count = len(listed)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodes import abi
-from perfmodes.event import Event, specs
+from perfmodes.event import Described, specs
 from perfmodes.library import Handle, check, lib, sized, text_of
 from perfmodes.profile import Profile
 
@@ -46,7 +46,7 @@ class Plan(Handle):
 
     _destroy = lib.pm_plan_destroy
 
-    def __init__(self, events: str | Event | Sequence[Event], *, allow: abi.Allow = abi.Allow.ALL,
+    def __init__(self, events: str | Described | Sequence[Described], *, allow: abi.Allow = abi.Allow.ALL,
                  forbid: Iterable[abi.Strategy] = (), cpus: str | None = None,
                  profile: Profile | None = None, **more: int) -> None:
         self.profile = profile

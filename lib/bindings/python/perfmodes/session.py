@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodes import abi
-from perfmodes.event import Event
+from perfmodes.event import Described
 from perfmodes.library import Error, Handle, array, check, lib, sized
 from perfmodes.plan import Plan
 
@@ -71,7 +71,7 @@ class Session(Handle):
 
     _destroy = lib.pm_session_destroy
 
-    def __init__(self, what: Plan | str | Event | Sequence[Event], *,
+    def __init__(self, what: Plan | str | Described | Sequence[Described], *,
                  on_sample: Callable[[Sample], object] | None = None,
                  on_task: Callable[[int, int, int], object] | None = None,
                  on_lost: Callable[[int], object] | None = None,
