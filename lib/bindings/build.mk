@@ -26,8 +26,8 @@ $(B)/perfmodes/libperfmodes-%.so: $(B)/libperfmodes-%.a $(BINDINGS)/made
 		-Wl,-soname,$(@F) -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive $(PART_$*)
 
 PYTHONDIR ?= $(PREFIX)/lib/python3/dist-packages
-install-bindings: bindings	## install perfmodes.hpp and the Python package with what it loads
-	$(Q)$(call put,644,$(PREFIX)/include,lib/bindings/cpp/perfmodes.hpp)
+install-bindings: bindings	## install the headers for C++, and the Python package with what it loads
+	$(Q)$(call put,644,$(PREFIX)/include,$(wildcard lib/bindings/cpp/*.hpp))
 	$(Q)$(call put,644,$(PYTHONDIR)/perfmodes,$(BINDINGS)/python/perfmodes/*.py $(BINDINGS)/python/perfmodes/py.typed)
 	$(Q)$(call put,755,$(LIBDIR)/perfmodes,$(PARTS:%=$(B)/perfmodes/libperfmodes-%.so))
 

@@ -82,6 +82,55 @@ inline pm_event_spec event(const std::string &name, int tid = PM_ALL_THREADS)
 	return spec;
 }
 
+/* What a function writes that works as snprintf(3). */
+template <typename Write> std::string text_of(Write write)
+{
+	std::string text(static_cast<size_t>(write(nullptr, size_t(0))) + 1, '\0');
+
+	write(&text[0], text.size());
+	text.pop_back();
+	return text;
+}
+
+/* The name that the library gives an event, with its modes. */
+inline std::string event_name(const pm_event_spec &spec)
+{
+	return text_of([&](char *to, size_t size) { return pm_event_name(&spec, to, size); });
+}
+
+/* An event of a list, and what the list tells of it. */
+struct listed_event {
+	pm_event_spec spec;
+	pm_event_listed listed;
+};
+
+/*
+ * The events of a text as perf(1) takes it behind -e, with groups in braces and patterns of
+ * tracepoints, of every thread of this process.
+ */
+inline std::vector<listed_event> event_list(const std::string &text, int tid = PM_ALL_THREADS)
+{
+	std::vector<pm_event_spec> specs(32, sized<pm_event_spec>());
+	std::vector<pm_event_listed> listed(32, sized<pm_event_listed>());
+	std::vector<listed_event> found;
+	pm_diag diag = sized<pm_diag>();
+	size_t count;
+
+	while ((count = static_cast<size_t>(check(pm_event_list(text.c_str(), &diag, specs.data(),
+								listed.data(), specs.size()),
+						  text.c_str(), diag))) > specs.size()) {
+		specs.resize(count, sized<pm_event_spec>());
+		listed.resize(count, sized<pm_event_listed>());
+	}
+	for (size_t i = 0; i < count; i++) {
+		specs[i].size = sizeof(specs[i]);
+		specs[i].tid = tid;
+		listed[i].size = sizeof(listed[i]);
+		found.push_back({ specs[i], listed[i] });
+	}
+	return found;
+}
+
 inline pm_session_opts allow(unsigned int what = PM_ALLOW_ALL)
 {
 	pm_session_opts opts = sized<pm_session_opts>();
@@ -126,11 +175,7 @@ private:
 
 inline std::string explained(const pm_plan *of)
 {
-	std::string text(static_cast<size_t>(pm_plan_explain(of, nullptr, 0)) + 1, '\0');
-
-	pm_plan_explain(of, &text[0], text.size());
-	text.pop_back();
-	return text;
+	return text_of([of](char *to, size_t size) { return pm_plan_explain(of, to, size); });
 }
 
 /* Which way to observe works here. A profile that is handed in has to outlive it. */

@@ -310,6 +310,25 @@ def test_cpp_owners(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.perf
+@pytest.mark.parametrize("sanitizers, standard", [("address,undefined", "c++11"), ("thread", "c++20")])
+def test_cpp_optional_libraries(sanitizers: str, standard: str, tmp_path: Path) -> None:
+    """As owners.cc: closed once, deferred in callbacks, refused beside other threads, emptied by a move."""
+    parts = [places.BUILD / f"libperfmodes-{name}.a" for name in ("sampler", "stacks", "topology", "pfm")]
+    lacking = [part.name for part in parts if not part.exists()]
+    if lacking:
+        pytest.skip(f"no {', '.join(lacking)}: what it needs is not here")
+    flags = places.run("pkg-config", "--libs", "libdw", "libelf", "zlib", "hwloc").stdout.split()
+    papi = ["-lpapi"] if places.run("pkg-config", "--exists", "papi").returncode == 0 else []
+    done = places.run("g++", f"-std={standard}", "-g", f"-fsanitize={sanitizers}", "-Wall", "-Wextra", "-Werror",
+                      "-UNDEBUG", f"-I{places.TREE}/lib", f"-I{places.TREE}/lib/topology", f"-I{places.ROOM}/cpp",
+                      "-o", tmp_path / "program", Path(__file__).with_name("parts.cc"), *parts,
+                      places.BUILD / "libperfmodes.a", "-l:libyajl_s.a", *flags, *papi, "-ldl", "-pthread")
+    assert done.returncode == 0, done.stderr
+    ran = places.run(tmp_path / "program", env=places.environment())
+    assert ran.returncode == 0 and ran.stdout == "done\n", ran.stdout + ran.stderr[-6000:]
+
+
 # ---------------------------------------------------------------------------------------- Rust
 
 @pytest.mark.peer("rust")
