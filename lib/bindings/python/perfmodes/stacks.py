@@ -209,6 +209,10 @@ class Unwinder(Handle):
             raise
         super().__init__(made)
 
+    def _destroy_unused(self) -> None:
+        with self.symbols._one:     # it hands files back to them
+            super()._destroy_unused()
+
     def _destroyed(self) -> None:
         self.symbols.release()
         if self._own_symbols:
