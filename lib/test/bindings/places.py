@@ -17,6 +17,8 @@ BUILD = TREE / "build" / ARCH
 ROOM = TREE / "lib" / "bindings"
 PYTHON = BUILD / "bindings" / "python"
 RUST = BUILD / "bindings" / "rust"
+#: The optional libraries
+PARTS = ("sampler", "stacks", "topology", "pfm")
 INTERPRETER = "/usr/bin/python3"
 TOUCH = """
 import mmap, os, threading
@@ -49,6 +51,12 @@ def environment() -> dict[str, str]:
     """In which a program finds the library and the Python package that were just built."""
     return {**os.environ, "LD_LIBRARY_PATH": str(BUILD), "PYTHONPATH": str(PYTHON),
             "PERFMODES_LIBRARY": str(BUILD / "libperfmodes.so.0"), "PERFMODES_LIB": str(BUILD)}
+
+
+def rust_environment() -> dict[str, str]:
+    """The same, with the compiler of the system, for which a warning is an error."""
+    return {**environment(), "CARGO_TARGET_DIR": str(BUILD / "cargo"), "RUSTFLAGS": "-Dwarnings",
+            "PATH": f"/usr/bin:/bin:{os.environ['PATH']}"}
 
 
 def need(program: str, package: str) -> str:

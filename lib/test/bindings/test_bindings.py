@@ -314,7 +314,7 @@ def test_cpp_owners(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sanitizers, standard", [("address,undefined", "c++11"), ("thread", "c++20")])
 def test_cpp_optional_libraries(sanitizers: str, standard: str, tmp_path: Path) -> None:
     """As owners.cc: closed once, deferred in callbacks, refused beside other threads, emptied by a move."""
-    parts = [places.BUILD / f"libperfmodes-{name}.a" for name in ("sampler", "stacks", "topology", "pfm")]
+    parts = [places.BUILD / f"libperfmodes-{name}.a" for name in places.PARTS]
     lacking = [part.name for part in parts if not part.exists()]
     if lacking:
         pytest.skip(f"no {', '.join(lacking)}: what it needs is not here")
@@ -334,11 +334,26 @@ def test_cpp_optional_libraries(sanitizers: str, standard: str, tmp_path: Path) 
 @pytest.mark.peer("rust")
 def test_rust_profiles_itself() -> None:
     cargo = places.need("cargo", "cargo rustc")
-    environment = {**places.environment(), "CARGO_TARGET_DIR": str(places.BUILD / "cargo"),
-                   "PATH": f"/usr/bin:/bin:{os.environ['PATH']}", "RUSTFLAGS": "-Dwarnings"}
     done = places.run(cargo, "run", "--offline", "--quiet", "--example", "self_profile",
-                      cwd=places.RUST, env=environment)
+                      cwd=places.RUST, env=places.rust_environment())
     check_profile(done)
+
+
+@pytest.mark.peer("rust")
+@pytest.mark.perf
+def test_rust_optional_libraries() -> None:
+    """Its own tests, with all features; each alone compiles without a warning."""
+    cargo = places.need("cargo", "cargo rustc")
+    lacking = [name for name in places.PARTS if not (places.BUILD / f"libperfmodes-{name}.a").exists()]
+    if lacking:
+        pytest.skip(f"no libperfmodes-{lacking[0]}.a: what it needs is not here")
+    for features in ("", *places.PARTS):
+        done = places.run(cargo, "check", "--offline", "--quiet", "--lib", "--features", features,
+                          cwd=places.RUST, env=places.rust_environment())
+        assert done.returncode == 0, done.stderr
+    done = places.run(cargo, "test", "--offline", "--quiet", "--features", ",".join(places.PARTS),
+                      "--test", "optional", cwd=places.RUST, env=places.rust_environment())
+    assert done.returncode == 0 and "9 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_rust_needs_no_crate() -> None:

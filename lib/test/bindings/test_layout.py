@@ -128,12 +128,10 @@ def test_words_leave_out_what_names_have_in_common(abi: ModuleType) -> None:
 @pytest.mark.peer("rust")
 def test_rust(abi: ModuleType, tmp_path: Path) -> None:
     cargo = places.need("cargo", "cargo rustc")
-    environment = {**places.environment(), "CARGO_TARGET_DIR": str(places.BUILD / "cargo"),
-                   "PATH": f"/usr/bin:/bin:{os.environ['PATH']}", "RUSTFLAGS": "-Dwarnings"}
     done = places.run(cargo, "build", "--offline", "--quiet", "--examples", cwd=places.RUST,
-                      env=environment)
+                      env=places.rust_environment())
     assert done.returncode == 0, done.stderr
-    shown = places.run(places.BUILD / "cargo/debug/examples/layouts", env=environment)
+    shown = places.run(places.BUILD / "cargo/debug/examples/layouts", env=places.rust_environment())
     assert shown.returncode == 0, shown.stderr
     layout = read(shown.stdout)
     assert layout == of_python(abi) and layout == of_c(layout, tmp_path)

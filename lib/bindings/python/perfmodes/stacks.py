@@ -169,7 +169,7 @@ class Symbols(Handle):
 
 def _given(sample: StackSample) -> tuple[Any, tuple[Any, ...]]:
     """struct pm_stack_sample, and what has to live as long."""
-    if len(sample.regs) != sample.regs_mask.bit_count():
+    if sample.regs_abi and len(sample.regs) != sample.regs_mask.bit_count():   # 0: there are none
         raise ValueError(f"{len(sample.regs)} registers for a mask of {sample.regs_mask.bit_count()}")
     made = sized(abi.pm_stack_sample)
     for name in ("pid", "tid", "ip", "regs_abi", "regs_mask", "time", "weight"):

@@ -13,6 +13,13 @@ pub struct Error {
     pub text: String,
 }
 
+impl Error {
+    /// What the caller handed in is wrong (EINVAL).
+    pub(crate) fn of_input(text: String) -> Error {
+        Error { errno: 22, cause: abi::PM_CAUSE_INPUT, text }
+    }
+}
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl fmt::Display for Error {
@@ -29,7 +36,7 @@ impl std::error::Error for Error {}
 /// `T` is a structure of [`abi`], for which all zeroes are a value, and whose first member is its size.
 pub(crate) unsafe fn sized<T: Copy>() -> T {
     let mut made: T = std::mem::zeroed();
-    *(&mut made as *mut T as *mut u64) = std::mem::size_of::<T>() as u64;
+    *(&mut made as *mut T as *mut usize) = std::mem::size_of::<T>();
     made
 }
 

@@ -2,16 +2,26 @@
 //! libperfmodes: what works of perf_event_open(2) on this kernel, and the way to use it.
 //!
 //! [`abi`] is the C interface as the headers declare it. Above it are owners, which close what they
-//! opened, and [`Error`], whose text is the library's diagnosis.
+//! opened, and [`Error`], whose text is the library's diagnosis. Features, each an optional library:
+//! `sampler` (other processes), `stacks` (their stacks, symbols of addresses), `topology` (counts by
+//! hardware thread), `pfm` (events by names of libpfm4).
 
 pub mod abi;
 mod counters;
 mod error;
+#[cfg(feature = "pfm")]
+pub mod pfm;
 mod plan;
+#[cfg(feature = "sampler")]
+pub mod sampler;
 mod session;
+#[cfg(feature = "stacks")]
+pub mod stacks;
+#[cfg(feature = "topology")]
+pub mod topology;
 
 pub use abi::{PM_ALLOW_ALL, PM_ALL_THREADS};
 pub use counters::Counters;
 pub use error::{Error, Result};
-pub use plan::{event, options, Plan};
+pub use plan::{event, event_list, event_name, options, ListedEvent, Plan};
 pub use session::{Sample, Session, Value};
