@@ -42,8 +42,8 @@ check-%:
 	$(Q)$(PYTEST) $(call BESIDE,$(or $(SIDE_$*),$(shell expr $(CPUS) \* 2))) -m 'not peer and not slow' \
 		$(if $(JUNIT),--junitxml='$(JUNIT)/$*.xml') $(call tests_of,$*)
 
-PEERS ?= postgresql browser java go rust lava perfetto
-check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust lava perfetto"
+PEERS ?= postgresql browser java go rust wheel lava perfetto
+check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust wheel lava perfetto"
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check $(PEERS))
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) all bundle library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do echo "== $$part"; \

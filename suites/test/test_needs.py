@@ -117,7 +117,7 @@ def test_what_a_test_skips_for_is_in_a_group() -> None:
     named = {name for folder in ("kernels", "lib", "reports", "suites") for path in (TREE / folder).rglob("test/**/*.py")
              for pair in said.findall(path.read_text(encoding="utf-8")) for name in pair if name}
     there = run(TREE / ".ci/install", "--list", "build", "reports", "quick", "check", "postgresql", "browser", "java", "go",
-                "rust", "lava", "perfetto").stdout.split()
+                "rust", "wheel", "lava", "perfetto").stdout.split()
     assert {"openssh-server", "dropbear-bin", "busybox-static", "python3-yaml"} <= named
     assert not named - set(there)
 
