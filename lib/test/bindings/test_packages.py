@@ -52,6 +52,14 @@ def faults(text: str) -> int:
 
 
 @pytest.mark.peer("wheel")
+def test_a_type_checker_finds_nothing() -> None:
+    """Of the package as others see it: it has a py.typed."""
+    checker = places.need("mypy", "mypy")
+    done = places.run(checker, "--strict", "--no-incremental", "--cache-dir", "/dev/null", "perfmodes", cwd=places.PYTHON)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.peer("wheel")
 @pytest.mark.perf
 def test_a_wheel_serves_every_machine(tmp_path: Path) -> None:
     """Also that of the source distribution, of which `build` makes it."""

@@ -24,9 +24,11 @@ class Toucher:
         text = '''
 import mmap, sys
 for line in sys.stdin:
-    area = mmap.mmap(-1, int(line) * mmap.PAGESIZE)
+    if int(line) < 0:
+        open("/proc/self/comm", "w").write("renamed")
+    area = mmap.mmap(-1, abs(int(line)) * mmap.PAGESIZE)
     area.madvise(15)
-    for page in range(int(line)):
+    for page in range(abs(int(line))):
         area[page * mmap.PAGESIZE] = 1
     print("done", flush=True)
 '''
@@ -88,11 +90,15 @@ seen, sides, one = [], [], Toucher()
 with Sampler("{page-faults/period=1/u,task-clock:u}", [Target(TargetBy.PID, one.pid)], want=Want.GROUP,
              flags=SamplerFlags.CHILDREN | SamplerFlags.USER_ONLY, side=SideKind.COMM | SideKind.MMAP,
              on_sample=seen.append, on_side=sides.append) as sampler:
-    one.touch(50)
+    one.touch(-50)
     settled(sampler, seen, 50)
+    settled(sampler, sides, 1)
 assert all(len(each.values) == 2 and each.values[1] > 0 for each in seen)
 assert [each.values[0] for each in seen] == sorted({each.values[0] for each in seen})
 assert {side.kind for side in sides} <= {SideKind.COMM, SideKind.MMAP}
+renamed, = [side for side in sides if side.text == "renamed"]
+assert (renamed.kind, renamed.pid, renamed.exec, renamed.chain) == (SideKind.COMM, one.pid, False, ())
+assert renamed.process.pid == one.pid and renamed.time > 0 and renamed.build_id == b""
 one.end()
 """)
 

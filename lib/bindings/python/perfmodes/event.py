@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from perfmodes import abi
 from perfmodes.library import array, check, lib, sized, text_of
@@ -17,7 +17,8 @@ class Event:
     """An event by its name, as perf(1) writes it ("cycles:u", "sched:sched_switch", "r1a8").
 
     `period` are events from sample to sample, `frequency` samples a second; with neither, and none in
-    the name ("cycles/freq=99/"), it is counted. `tid` is a thread's id, 0 the calling thread, or ALL_THREADS, SYSTEM, CGROUP.
+    the name ("cycles/freq=99/"), it is counted. `tid` is a thread's id, 0 the calling thread, or
+    ALL_THREADS, SYSTEM, CGROUP.
     """
     name: str
     period: int = 0
@@ -32,7 +33,8 @@ class Event:
 
     def spec(self) -> abi.pm_event_spec:
         """As the library takes it. Raises Error for a name that is none."""
-        made, diag = sized(abi.pm_event_spec), sized(abi.pm_diag)
+        made: abi.pm_event_spec = sized(abi.pm_event_spec)
+        diag = sized(abi.pm_diag)
         check(self._parse(made, diag), self.name, diag)
         if self.period or self.frequency:   # else what the name says
             made.period, made.frequency = self.period, self.frequency
@@ -52,9 +54,13 @@ class Described(Protocol):
 
 def specs(events: str | Described | Sequence[Described]) -> Any:
     """An array of specs; of a text the names in it, which blanks separate."""
+    listed: list[Described]
     if isinstance(events, str):
-        events = [Event(name) for name in events.split()]
-    listed = list(events) if isinstance(events, Sequence) else [events]
+        listed = [Event(name) for name in events.split()]
+    elif isinstance(events, Sequence):
+        listed = list(cast("Sequence[Described]", events))
+    else:
+        listed = [events]
     if not listed:
         raise ValueError("at least one event is needed")
     return (abi.pm_event_spec * len(listed))(*(event.spec() for event in listed))
@@ -62,7 +68,7 @@ def specs(events: str | Described | Sequence[Described]) -> Any:
 
 def event_name(spec: abi.pm_event_spec) -> str:
     """The name that the library gives it, with its modes."""
-    return text_of(lambda buffer, size: lib.pm_event_name(ctypes.byref(spec), buffer, size))
+    return text_of(lambda buffer, size: int(lib.pm_event_name(ctypes.byref(spec), buffer, size)))
 
 
 @dataclass(frozen=True)

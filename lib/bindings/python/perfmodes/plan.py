@@ -80,7 +80,7 @@ class Plan(Handle):
     def explain(self) -> str:
         """A line for the choice, and one for each way that was passed over."""
         with self.held() as plan:
-            return text_of(lambda buffer, size: lib.pm_plan_explain(plan, buffer, size))
+            return text_of(lambda buffer, size: int(lib.pm_plan_explain(plan, buffer, size)))
 
     def cost(self) -> Cost:
         cost = sized(abi.pm_cost)

@@ -118,10 +118,10 @@ def _bytes(pointer: Any, size: int) -> bytes:
     return ctypes.string_at(pointer, size) if size and pointer else b""
 
 
-def _plain(kind: type, given: Any, **others: Any) -> Any:
+def _plain(made: type, given: Any, /, **others: Any) -> Any:
     """That class, with the members of the same name but for `others`."""
-    names = kind.__dataclass_fields__.keys() - others.keys()    # type: ignore[attr-defined]
-    return kind(**{name: getattr(given, name) for name in names}, **others)
+    names = made.__dataclass_fields__.keys() - others.keys()    # type: ignore[attr-defined]
+    return made(**{name: getattr(given, name) for name in names}, **others)
 
 
 def process_of(one: Any) -> Process:

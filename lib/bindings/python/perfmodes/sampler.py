@@ -50,7 +50,7 @@ class Target:
 
     def target(self) -> abi.pm_target:
         """As the library takes it."""
-        made = sized(abi.pm_target)
+        made: abi.pm_target = sized(abi.pm_target)
         made.by, made.number, made.exclude = self.by, self.number, self.exclude
         made.text = self.text.encode() if self.text is not None else None
         return made
@@ -139,16 +139,17 @@ class Sampler(Handle):
                 given: Callable[..., tuple[Any, ...]]) -> None:
         if listener is None:
             return
+        heard: Callable[..., object] = listener
 
         def call(_: object, *arguments: Any) -> None:
             if self._failure is not None or self._closed:
                 return
             try:
-                listener(*given(*arguments))
+                heard(*given(*arguments))
             except BaseException as failure:  # it cannot pass through C
                 self._failure = failure
 
-        kind = dict(abi.pm_sampler_listener._fields_)[name]
+        kind: Any = dict(abi.pm_sampler_listener._fields_)[name]
         setattr(self._listener, name, kind(call))   # the structure keeps it alive
 
     @contextlib.contextmanager
@@ -205,15 +206,19 @@ class Sampler(Handle):
     def processes(self) -> list[Process]:
         """Every process known now."""
         found: list[Process] = []
-        each = abi.SAMPLER_FUNCTIONS["pm_sampler_each"][1][1](  # type: ignore[operator]
-            lambda one, _: found.append(process_of(one.contents)) or 0)
-        self._call(_lib.pm_sampler_each, each, None)
+
+        def each(one: Any, _: object) -> int:
+            found.append(process_of(one.contents))
+            return 0
+
+        kind: Any = abi.SAMPLER_FUNCTIONS["pm_sampler_each"][1][1]
+        self._call(_lib.pm_sampler_each, kind(each), None)
         return found
 
     def explain(self) -> str:
         """The way and why not the others; the clock; a line for each event."""
         with self._alone() as sampler:
-            return text_of(lambda buffer, size: _lib.pm_sampler_explain(sampler, buffer, size))
+            return text_of(lambda buffer, size: int(_lib.pm_sampler_explain(sampler, buffer, size)))
 
     def stats(self) -> dict[str, int]:
         """What it did since it was opened: the fields of struct pm_sampler_stats."""

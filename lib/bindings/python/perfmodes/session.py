@@ -94,16 +94,17 @@ class Session(Handle):
                 given: Callable[..., tuple[Any, ...]]) -> None:
         if listener is None:
             return
+        heard: Callable[..., object] = listener
 
         def call(_: object, *arguments: Any) -> None:
             if self._failure is not None or self._closed:
                 return
             try:
-                listener(*given(*arguments))
+                heard(*given(*arguments))
             except BaseException as failure:  # it cannot pass through C
                 self._failure = failure
 
-        kind = dict(abi.pm_listener._fields_)[name]
+        kind: Any = dict(abi.pm_listener._fields_)[name]
         setattr(self._listener, name, kind(call))	# the structure keeps it alive
 
     def _call(self, function: Callable[..., int], *arguments: Any,

@@ -147,8 +147,8 @@ class Topology(Handle):
         opts, listed = sized(abi.pm_topology_opts), specs(events)
         opts.flags, opts.allow, opts.period, opts.frequency = flags, allow, period, frequency
         opts.readings = readings
-        self._open(machine, lambda topology, diag, ret: _lib.pm_topology_open(
-            topology, listed, len(listed), opts, diag, ret))
+        self._open(machine, lambda topology, diag, ret: int(_lib.pm_topology_open(
+            topology, listed, len(listed), opts, diag, ret)))
 
     @classmethod
     def of_parts(cls, names: Sequence[str], machine: Machine, *, readings: int = 0) -> Topology:
@@ -156,8 +156,8 @@ class Topology(Handle):
         opts, made = sized(abi.pm_topology_opts), cls.__new__(cls)
         opts.readings = readings
         listed = (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
-        made._open(machine, lambda topology, _, ret: _lib.pm_topology_open_parts(
-            topology, listed, len(names), opts, ret))
+        made._open(machine, lambda topology, _, ret: int(_lib.pm_topology_open_parts(
+            topology, listed, len(names), opts, ret)))
         return made
 
     def _open(self, machine: Machine, call: Callable[..., int]) -> None:
@@ -219,7 +219,7 @@ class Topology(Handle):
         """The plan behind it, as Plan.explain(); "" where there is none."""
         with self._alone() as topology:
             plan = _lib.pm_topology_plan(topology)
-            return text_of(lambda buffer, size: _core.pm_plan_explain(plan, buffer, size)) if plan else ""
+            return text_of(lambda to, size: int(_core.pm_plan_explain(plan, to, size))) if plan else ""
 
     def event(self, index: int) -> str:
         """The name of an event. Raises IndexError beyond the last."""
