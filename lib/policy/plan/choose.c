@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "attrs.h"
 #include "limits.h"
 #include "weigh.h"
 
@@ -138,5 +139,11 @@ int pm_plan_next(struct pm_plan *plan, const char *why)
 
 	snprintf(failed->reason, REASON_SIZE, "%s", why);
 	failed->fits = false;
-	return take_first(plan);
+	if (take_first(plan) < 0)
+		return -ENOTSUP;
+	plan->via_broker = false;
+	/* The one that failed may have left out of them what this one needs. */
+	for (size_t i = 0; i < plan->count; i++)
+		pm_attr_build(plan, &plan->events[i]);
+	return 0;
 }

@@ -42,12 +42,6 @@ void pm_cpu_time_begin(struct pm_session *session)
 	time->known = pm_clock_ns(time->clock, &time->begin) == 0;
 }
 
-void pm_cpu_time_attached(struct pm_session *session)
-{
-	if (session->proof->cpu_time.event != choose(session))
-		pm_cpu_time_begin(session);
-}
-
 uint64_t pm_cpu_time_used(const struct pm_session *session)
 {
 	const struct cpu_time *time = &session->proof->cpu_time;

@@ -24,9 +24,6 @@ struct cpu_time {
  */
 void pm_cpu_time_begin(struct pm_session *session);
 
-/* The attach is done: a strategy that only counts samples no time. */
-void pm_cpu_time_attached(struct pm_session *session);
-
 /* ns used since then; 0 when there is no such event, or its thread has ended. */
 uint64_t pm_cpu_time_used(const struct pm_session *session);
 

@@ -305,7 +305,6 @@ int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
 	if (err < 0)
 		return err;
 	remember(session);
-	pm_cpu_time_attached(session);
 	begin_to_follow(session);
 	tell(session);
 	return 0;

@@ -6,7 +6,6 @@
 #include "../diagnosis/diag.h"
 #include "../engine/late_cpus.h"
 #include "../plan/choose.h"
-#include "../plan/negotiate.h"
 #include "../profile/profile.h"
 #include "../proof/canary.h"
 #include "../proof/canary_thread.h"
@@ -132,8 +131,6 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 		(void)pm_diag_say(diag, own.error, own.cause, "%s", own.text);
 		if (pm_plan_next(session->plan, own.text) < 0)
 			return err;
-		pm_plan_negotiate(session->plan);
-		pm_plan_let_go(session->plan);
 	}
 }
 
@@ -166,11 +163,8 @@ static int go_on(struct pm_session *session, const char *why)
 	session->pollable = (struct pollable){ 0, 0 };
 	undo(session);
 	err = pm_plan_next(session->plan, why);
-	if (err == 0) {
-		pm_plan_negotiate(session->plan);
-		pm_plan_let_go(session->plan);
+	if (err == 0)
 		err = attach_any(session, NULL);
-	}
 	session->stats.records += before.records;
 	session->stats.samples += before.samples;
 	session->stats.dropped += before.dropped;
