@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "../../rights.h"
 #include "broker.h"
 
 #define EVENTS_DEFAULT 4096
@@ -102,27 +102,8 @@ static int answer(int socket, int result)
 		.magic = BROKER_MAGIC, .version = BROKER_VERSION,
 		.error = result < 0 ? -result : 0,
 	};
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { &reply, sizeof(reply) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	ssize_t sent;
 
-	if (result >= 0) {
-		memset(&control, 0, sizeof(control));
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(result));
-		memcpy(CMSG_DATA(&control.header), &result, sizeof(result));
-	}
-	do
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent == sizeof(reply) ? 0 : -errno;
+	return pm_rights_send(socket, &reply, sizeof(reply), &result, result >= 0);
 }
 
 /* A packet of whatever length; descriptors that come with it are not taken by the kernel. */

@@ -10,16 +10,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../../rights.h"
 #include "../willing/wire.h"
 
 #ifndef PROC_SUPER_MAGIC
 #define PROC_SUPER_MAGIC 0x9fa0	/* <linux/magic.h> */
 #endif
-#define STRAYS 8	/* descriptors taken in order to be closed; the kernel drops more */
 
 int connection_pid(int fd)
 {
@@ -59,22 +58,6 @@ static bool is_file(int fd, int pid, const char *name)
 	return strcmp(path, want) == 0;
 }
 
-/* All descriptors that came, up to STRAYS. Returns how many. */
-static size_t descriptors_of(struct msghdr *message, int *fds)
-{
-	size_t have = 0;
-
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
-		size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < count && have < STRAYS; i++)
-			memcpy(&fds[have++], CMSG_DATA(at) + i * sizeof(int), sizeof(int));
-	}
-	return have;
-}
-
 static int judge(const struct willing_answer *answer, int pid, int token, const int *fds,
 		 size_t count, int *ret_error)
 {
@@ -92,32 +75,21 @@ static int judge(const struct willing_answer *answer, int pid, int token, const 
 int connection_take(int fd, int pid, int token, int *fds, int *ret_error)
 {
 	struct willing_answer answer = { .magic = 0 };
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(STRAYS * sizeof(int))];
-	} control;
-	struct iovec part = { &answer, sizeof(answer) };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1,
-		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
-	};
-	int all[STRAYS], verdict = -EBADMSG;
-	ssize_t size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	size_t count;
+	struct pm_rights rights;
+	ssize_t size = pm_rights_receive(fd, &answer, sizeof(answer), MSG_DONTWAIT, &rights);
+	int verdict = -EBADMSG;
 
 	if (size < 0)
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EBADMSG;
-	count = descriptors_of(&message, all);
-	if (message.msg_flags & MSG_CTRUNC && count < 2) {
+		return size == -EAGAIN || size == -EINTR ? -EAGAIN : -EBADMSG;
+	if (rights.flags & MSG_CTRUNC && rights.count < 2) {
 		*ret_error = EMFILE;	/* they were sent, and our own limit left no room */
 		verdict = 0;
 	} else if (size == (ssize_t)sizeof(answer) &&
-		   !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
-		verdict = judge(&answer, pid, token, all, count, ret_error);
+		   !(rights.flags & (MSG_TRUNC | MSG_CTRUNC))) {
+		verdict = judge(&answer, pid, token, rights.fds, rights.count, ret_error);
 	}
-	for (size_t i = 0; verdict != 1 && i < count; i++)
-		close(all[i]);
+	pm_rights_close(&rights, verdict == 1 ? 2 : 0);
 	if (verdict == 1)
-		memcpy(fds, all, 2 * sizeof(int));
+		memcpy(fds, rights.fds, 2 * sizeof(int));
 	return verdict;
 }
