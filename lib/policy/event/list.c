@@ -6,7 +6,6 @@
 #include "event.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../diagnosis/diag.h"

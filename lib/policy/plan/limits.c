@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../diagnosis/refusal.h"
 #include "cpus.h"
 #include "limits.h"
 

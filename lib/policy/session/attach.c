@@ -8,7 +8,6 @@
 #include "../plan/choose.h"
 #include "../profile/profile.h"
 #include "../proof/canary.h"
-#include "../proof/canary_thread.h"
 #include "drain.h"
 
 static const struct engine_calls calls;

@@ -4,7 +4,6 @@
 #include "descriptors.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 

@@ -4,7 +4,6 @@
 #include "command_line.h"
 #include "events.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>

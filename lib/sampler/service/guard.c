@@ -3,10 +3,8 @@
 #define _GNU_SOURCE
 #include "guard.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../pm_sys.h"
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 int notes_init(struct notes *notes, size_t count)
 {

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "service.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static int put(struct service *service, struct pm_unwinder *unwinder, struct note *note,

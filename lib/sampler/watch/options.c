@@ -3,7 +3,6 @@
 #include "options.h"
 
 #include <errno.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

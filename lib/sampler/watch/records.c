@@ -2,7 +2,6 @@
 /* What a record says of processes, and to whom it is delivered. */
 #include "records.h"
 
-#include <string.h>
 
 #include "threads.h"
 

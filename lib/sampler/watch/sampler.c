@@ -2,7 +2,6 @@
 /* A sampler from its opening to its end. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
