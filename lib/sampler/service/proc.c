@@ -302,17 +302,22 @@ void proc_sample(struct source *source, struct proc *proc, struct note *note,
 	}
 }
 
-void proc_exec(struct source *source, struct proc *proc)
+/* The program that was asked about, or may be asked about yet, is no more: `state` says why. */
+static void leave(struct source *source, struct proc *proc, enum proc_state state, int error,
+		  bool purge)
 {
-	struct service *service = source->service;
-
 	if (proc->state == PROC_RESOLVING) {
-		(void)pm_descriptors_cancel(service->descriptors, proc->pid);
-		refuse(source, proc, PROC_GONE, ESRCH);	/* the program that was asked about */
-		release(source, proc, false);
+		(void)pm_descriptors_cancel(source->service->descriptors, proc->pid);
+		refuse(source, proc, state, error);
 	}
+	release(source, proc, purge);
 	forget(source, proc);
 	mapped_free(source, proc);
+}
+
+void proc_exec(struct source *source, struct proc *proc)
+{
+	leave(source, proc, PROC_GONE, ESRCH, false);
 	proc->born = false;
 	proc->execs++;
 	proc->told = proc->judged = false;
@@ -322,13 +327,7 @@ void proc_exec(struct source *source, struct proc *proc)
 void proc_end(struct source *source, struct proc *proc)
 {
 	proc->ended = true;
-	if (proc->state == PROC_RESOLVING) {
-		(void)pm_descriptors_cancel(source->service->descriptors, proc->pid);
-		refuse(source, proc, PROC_GONE, ESRCH);
-		release(source, proc, false);
-	}
-	forget(source, proc);
-	mapped_free(source, proc);
+	leave(source, proc, PROC_GONE, ESRCH, false);
 	if (proc->state == PROC_RESOLVED)
 		return;
 	if (proc->state == PROC_INITIAL && proc->samples > 0)
@@ -350,14 +349,7 @@ void procs_close(struct source *source, bool purge)
 	for (size_t i = 0; i < source->procs.room; i++) {
 		struct proc *proc = &source->procs.places[i];
 
-		if (proc->serial == 0)
-			continue;
-		if (proc->state == PROC_RESOLVING) {
-			(void)pm_descriptors_cancel(source->service->descriptors, proc->pid);
-			refuse(source, proc, PROC_TIMED_OUT, ECANCELED);
-		}
-		release(source, proc, purge);
-		forget(source, proc);
-		mapped_free(source, proc);
+		if (proc->serial != 0)
+			leave(source, proc, PROC_TIMED_OUT, ECANCELED, purge);
 	}
 }

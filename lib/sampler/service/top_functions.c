@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../policy/spec/spec.h"
+
 #define ROWS 20
 #define NAME_COLUMNS 96
 
@@ -35,21 +37,6 @@ static int by_name(const void *one, const void *other)
 	return memcmp(a->name, b->name, a->length);
 }
 
-static bool has_room(struct functions *functions)
-{
-	size_t room = functions->room ? functions->room * 2 : 1024;
-	struct function **more;
-
-	if (functions->count < functions->room)
-		return true;
-	more = realloc(functions->list, room * sizeof(functions->list[0]));
-	if (!more)
-		return false;
-	functions->list = more;
-	functions->room = room;
-	return true;
-}
-
 static struct function *function_of(struct functions *functions, const char *name, size_t length)
 {
 	struct function key = { .name = name, .length = length };
@@ -57,7 +44,9 @@ static struct function *function_of(struct functions *functions, const char *nam
 
 	if (found)
 		return *found;
-	made = has_room(functions) ? malloc(sizeof(*made)) : NULL;
+	if (pm_make_room(&functions->list, functions->count, &functions->room, sizeof(made)) < 0)
+		return NULL;
+	made = malloc(sizeof(*made));
 	if (!made)
 		return NULL;
 	*made = key;

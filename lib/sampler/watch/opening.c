@@ -129,10 +129,9 @@ static size_t named_threads(const struct pm_sampler *sampler)
 
 	if (!pm_targets_are_pids(&all->rules.targets))
 		return 0;
-	for (size_t i = 0; i < all->room; i++)
-		for (const struct process *at = all->slots[i]; at != NULL; at = at->next)
-			count += at->told.watched && !at->told.kernel && !at->ending ?
-				at->threads : 0;
+	for_each_process(at, all)
+		count += at->told.watched && !at->told.kernel && !at->ending ?
+			at->threads : 0;
 	return count;
 }
 
@@ -212,9 +211,8 @@ void pm_watch_leave(struct pm_sampler *sampler, const struct process *process)
 
 	if (process->root == 0)
 		return;
-	for (size_t i = 0; i < all->room; i++)
-		for (const struct process *at = all->slots[i]; at != NULL; at = at->next)
-			if (at != process && at->root == process->root)
-				return;
+	for_each_process(at, all)
+		if (at != process && at->root == process->root)
+			return;
 	pm_watch_close_of(sampler, process->root, -1);
 }

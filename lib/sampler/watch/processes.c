@@ -191,16 +191,15 @@ static void watch_descendants(struct processes *processes)
 
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < processes->room; i++)
-			for (struct process *at = processes->slots[i]; at; at = at->next) {
-				const struct process *parent = newest(processes, at->told.parent);
+		for_each_process(at, processes) {
+			const struct process *parent = newest(processes, at->told.parent);
 
-				if (at->told.watched || at->inherits || parent == NULL ||
-				    !parent->told.watched)
-					continue;
-				pm_process_judge(processes, at, true);
-				more |= at->told.watched;
-			}
+			if (at->told.watched || at->inherits || parent == NULL ||
+			    !parent->told.watched)
+				continue;
+			pm_process_judge(processes, at, true);
+			more |= at->told.watched;
+		}
 	}
 }
 
@@ -241,12 +240,11 @@ static void refresh(struct processes *processes, struct process *process, uint64
 int pm_processes_refresh(struct processes *processes, uint64_t now)
 {
 	pm_threads_free(&processes->tids);
-	for (size_t i = 0; i < processes->room; i++)
-		for (struct process *at = processes->slots[i]; at != NULL; at = at->next) {
-			refresh(processes, at, now);
-			if (!at->ending)
-				tell(processes, at, PM_PROCESS_FOUND, now);
-		}
+	for_each_process(at, processes) {
+		refresh(processes, at, now);
+		if (!at->ending)
+			tell(processes, at, PM_PROCESS_FOUND, now);
+	}
 	return pm_processes_list(processes, now);
 }
 
@@ -376,10 +374,9 @@ static bool is_gone(const struct process *process)
 
 void pm_processes_sweep(struct processes *processes, uint64_t now)
 {
-	for (size_t i = 0; i < processes->room; i++)
-		for (struct process *at = processes->slots[i]; at != NULL; at = at->next)
-			if (!at->ending && at->seen_at + QUIET_NS < now && is_gone(at))
-				begin_ending(processes, at, now);
+	for_each_process(at, processes)
+		if (!at->ending && at->seen_at + QUIET_NS < now && is_gone(at))
+			begin_ending(processes, at, now);
 }
 
 void pm_processes_free(struct processes *processes)

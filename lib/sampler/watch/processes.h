@@ -54,6 +54,11 @@ struct processes {
 	uint64_t reused, execs, gone, unwatched;	/* as in struct pm_sampler_stats */
 };
 
+/* Each that is known, in no order; none of them may be added or dropped meanwhile. */
+#define for_each_process(at, of) \
+	for (size_t slot_ = 0; slot_ < (of)->room; slot_++) \
+		for (struct process *at = (of)->slots[slot_]; at != NULL; at = at->next)
+
 /* 0 or -ENOMEM. `most` processes are known at a time. */
 int pm_processes_begin(struct processes *processes, size_t most);
 

@@ -288,13 +288,12 @@ int pm_sampler_each(const struct pm_sampler *sampler,
 {
 	const struct processes *all = &sampler->processes;
 
-	for (size_t i = 0; i < all->room; i++)
-		for (const struct process *at = all->slots[i]; at != NULL; at = at->next) {
-			int stop = each(&at->told, context);
+	for_each_process(at, all) {
+		int stop = each(&at->told, context);
 
-			if (stop != 0)
-				return stop;
-		}
+		if (stop != 0)
+			return stop;
+	}
 	return 0;
 }
 

@@ -162,12 +162,11 @@ static struct process *next_without(const struct pm_sampler *sampler, uint64_t a
 	const struct processes *all = &sampler->processes;
 	struct process *found = NULL;
 
-	for (size_t i = 0; i < all->room; i++)
-		for (struct process *at = all->slots[i]; at != NULL; at = at->next)
-			if (at->told.watched && at->root == 0 && !at->ending &&
-			    !at->told.kernel && !at->refused && at->told.serial > after &&
-			    (found == NULL || at->told.serial < found->told.serial))
-				found = at;
+	for_each_process(at, all)
+		if (at->told.watched && at->root == 0 && !at->ending &&
+		    !at->told.kernel && !at->refused && at->told.serial > after &&
+		    (found == NULL || at->told.serial < found->told.serial))
+			found = at;
 	return found;
 }
 
@@ -202,11 +201,10 @@ static void take_back(struct pm_sampler *sampler)
 {
 	struct processes *all = &sampler->processes;
 
-	for (size_t i = 0; i < all->room; i++)
-		for (struct process *at = all->slots[i]; at != NULL; at = at->next) {
-			at->root = 0;
-			at->refused = false;
-		}
+	for_each_process(at, all) {
+		at->root = 0;
+		at->refused = false;
+	}
 	sampler->stats.unwatched = 0;
 	pm_watch_close_all(sampler);
 	pm_threads_free(&sampler->threads);
@@ -242,18 +240,17 @@ static void look_again(struct pm_sampler *sampler)
 {
 	struct processes *all = &sampler->processes;
 
-	for (size_t i = 0; i < all->room; i++)
-		for (struct process *at = all->slots[i]; at != NULL; at = at->next) {
-			struct proc_stat stat;
+	for_each_process(at, all) {
+		struct proc_stat stat;
 
-			if (at->root != 0 || at->ending || at->told.kernel ||
-			    pm_proc_look_stat(at->told.pid, &stat) < 0 ||
-			    stat.started != at->told.started ||
-			    strncmp(stat.comm, at->told.comm, 15) == 0)
-				continue;
-			(void)pm_process_look(all, at, NULL, sampler->followed_at);
-			pm_process_judge(all, at, at->inherits);
-		}
+		if (at->root != 0 || at->ending || at->told.kernel ||
+		    pm_proc_look_stat(at->told.pid, &stat) < 0 ||
+		    stat.started != at->told.started ||
+		    strncmp(stat.comm, at->told.comm, 15) == 0)
+			continue;
+		(void)pm_process_look(all, at, NULL, sampler->followed_at);
+		pm_process_judge(all, at, at->inherits);
+	}
 }
 
 /* What is watched has inherited events on other CPUs only; here each thread has its own. */
@@ -261,18 +258,17 @@ static void open_all_on(struct pm_sampler *sampler, struct session_cpu *late)
 {
 	const struct processes *all = &sampler->processes;
 
-	for (size_t i = 0; i < all->room; i++)
-		for (const struct process *at = all->slots[i]; at != NULL; at = at->next) {
-			struct opening opening = {
-				.sampler = sampler, .threads = &late->threads, .root = at->root,
-				.cpu = late->cpu,
-			};
-			int err = at->root != 0 && !at->ending ?
-				open_threads_of(&opening, at->told.pid) : 0;
+	for_each_process(at, all) {
+		struct opening opening = {
+			.sampler = sampler, .threads = &late->threads, .root = at->root,
+			.cpu = late->cpu,
+		};
+		int err = at->root != 0 && !at->ending ?
+			open_threads_of(&opening, at->told.pid) : 0;
 
-			if (err < 0 && err != -ESRCH && err != -ENOENT)
-				sampler->stats.unwatched++;
-		}
+		if (err < 0 && err != -ESRCH && err != -ENOENT)
+			sampler->stats.unwatched++;
+	}
 }
 
 int pm_watch_open_late(struct pm_sampler *sampler, int cpu)
