@@ -18,6 +18,7 @@ struct opening {
 	struct pm_session *session;
 	const struct pm_cpus *cpus;
 	each_opened *each;
+	bool plain;			/* nothing is inherited */
 	bool share;			/* one ring a CPU, mapped as soon as there is an event */
 	size_t first_ring;
 	struct pm_diag *diag;		/* filled in already where `each` failed */
@@ -87,7 +88,8 @@ static int open_on_each(struct opening *opening, uint32_t spec, pid_t tid)
 	struct session_event wanted = {
 		.spec = spec, .tid = tid, .round = session->threads.rounds,
 	};
-	const bool inherit = session->plan->events[spec].spec.tid == PM_ALL_THREADS;
+	const bool inherit = !opening->plain &&
+		session->plan->events[spec].spec.tid == PM_ALL_THREADS;
 
 	for (size_t i = 0; i < opening->cpus->count; i++) {
 		const struct session_ring *ring = shared_ring(opening, i);
@@ -242,6 +244,32 @@ int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
 		return refused(&opening, err, diag);
 	return err == 0 ? 0 : pm_diag_say(diag, EAGAIN, PM_CAUSE_NONE, "attach: new threads still "
 					  "appeared in listing %u", listings);
+}
+
+static struct opening plainly(struct pm_session *session, each_opened *each, struct pm_diag *diag)
+{
+	static int any = -1;
+	static const struct pm_cpus on_any = { &any, 1 };
+
+	return (struct opening){
+		.session = session, .cpus = &on_any, .each = each, .plain = true, .diag = diag,
+		.failed = { .cpu = -1 },
+	};
+}
+
+int pm_on_cpus_open_plain(struct pm_session *session, each_opened *each, struct pm_diag *diag)
+{
+	struct opening opening = plainly(session, each, diag);
+	int err = open_all_listings(&opening, 1);
+
+	return err < 0 ? refused(&opening, err, diag) : 0;
+}
+
+int pm_on_cpus_open_late(struct pm_session *session, pid_t tid, each_opened *each)
+{
+	struct opening opening = plainly(session, each, NULL);
+
+	return open_for_thread(tid, &opening);
 }
 
 /* ----------------------------------------------------------------------------------- connecting */

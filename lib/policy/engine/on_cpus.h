@@ -5,7 +5,7 @@
 
 #include "engine.h"
 
-/* Called with each event that was opened: 0, or -errno with the diagnosis. */
+/* Called with each event that was opened: 0, or -errno with the diagnosis, if one is asked for. */
 typedef int each_opened(struct pm_session *session, struct session_event *event,
 			struct pm_diag *diag);
 
@@ -27,6 +27,13 @@ int pm_on_cpus_open(struct pm_session *session, const struct pm_cpus *cpus,
  * as late. Enables.
  */
 int pm_on_cpus_count(struct pm_session *session, struct pm_cpus *cpus, struct pm_diag *diag);
+
+/*
+ * Opens each event on any CPU for the threads of one listing, and nothing is inherited. A thread
+ * that comes later is for `late`; -errno from that leaves open what was opened.
+ */
+int pm_on_cpus_open_plain(struct pm_session *session, each_opened *each, struct pm_diag *diag);
+int pm_on_cpus_open_late(struct pm_session *session, pid_t tid, each_opened *each);
 
 /* Events from `first` on are open, each on one CPU: a ring on each, forwarding, ids; enables. */
 int pm_on_cpus_connect(struct pm_session *session, const struct pm_cpus *cpus, size_t first,

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../engine/on_cpus.h"
 #include "../engine/wait.h"
 #include "../profile/facts.h"
 #include "../proof/canary.h"
@@ -149,75 +150,32 @@ static void set_place(struct signals *signals, int fd, uint32_t place)
 		__atomic_store_n(&signals->by_fd[fd], place, __ATOMIC_RELAXED);
 }
 
-static int open_one(struct pm_session *session, uint32_t spec, pid_t tid)
+/* An event was opened: it sends its signals from here on. */
+static int take_opened(struct pm_session *session, struct session_event *event,
+		       struct pm_diag *diag)
 {
-	const struct session_event wanted = {
-		.spec = spec, .tid = tid, .cpu = -1, .round = session->threads.rounds,
-	};
 	struct signals *signals = signals_of(session);
-	int at = pm_events_open(&session->events, &wanted, false), fd, err;
+	int err = event->fd < DESCRIPTORS ? 0 : -EMFILE;
 
-	if (at < 0)
-		return at;
-	fd = session->events.list[at].fd;
-	if (fd >= DESCRIPTORS)
-		return -EMFILE;
-	signals->counted[fd] = 0;
-	set_place(signals, fd, (uint32_t)at + 1);
-	err = aim(signals, fd, session->events.list[at].tid);
-	if (err < 0)
-		return err;
-	return signals->refresh ? pm_ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) :
-		pm_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-}
-
-struct opening {
-	struct pm_session *session;
-	uint32_t failed;		/* spec */
-};
-
-static int open_for_thread(pid_t tid, void *context)
-{
-	struct opening *opening = context;
-	const struct pm_plan *plan = opening->session->plan;
-
-	for (uint32_t spec = 0; spec < plan->count; spec++) {
-		int err;
-
-		if (plan->events[spec].spec.tid != PM_ALL_THREADS)
-			continue;
-		opening->failed = spec;
-		err = open_one(opening->session, spec, tid);
-		if (err < 0)
-			return err;
+	if (err == 0) {
+		signals->counted[event->fd] = 0;
+		set_place(signals, event->fd, (uint32_t)(event - session->events.list) + 1);
+		err = aim(signals, event->fd, event->tid);
 	}
-	return 0;
-}
-
-static int open_all(struct opening *opening)
-{
-	struct pm_session *session = opening->session;
-	int err = 0;
-
-	for (uint32_t spec = 0; err >= 0 && spec < session->plan->count; spec++) {
-		int tid = session->plan->events[spec].spec.tid;
-
-		opening->failed = spec;
-		if (tid != PM_ALL_THREADS)
-			err = open_one(session, spec, tid);
-	}
-	if (err >= 0)
-		err = pm_threads_list(&session->threads, open_for_thread, opening);
-	return err < 0 ? err : 0;
+	if (err == 0)
+		err = pm_ioctl(event->fd, signals->refresh ? PERF_EVENT_IOC_REFRESH :
+			       PERF_EVENT_IOC_ENABLE, signals->refresh);
+	return err < 0 && diag != NULL ?
+		pm_events_refused(&session->events, event->spec, -1, err, diag) : err;
 }
 
 /* --------------------------------------------------------------------------------------- follow */
 
 static int open_late(pid_t tid, void *context)
 {
-	struct pm_session *session = ((struct opening *)context)->session;
+	struct pm_session *session = context;
 	const size_t before = session->events.count;
-	int err = open_for_thread(tid, context);
+	int err = pm_on_cpus_open_late(session, tid, take_opened);
 
 	for (size_t i = before; err < 0 && i < session->events.count; i++)
 		set_place(signals_of(session), session->events.list[i].fd, 0);
@@ -259,8 +217,6 @@ static bool has_ended(const struct pm_session *session, const struct session_eve
 
 static void follow(struct pm_session *session)
 {
-	struct opening opening = { .session = session };
-
 	if (!pm_follow_is_due(session))
 		return;
 	/* Signals that were under way when their thread ended have been noted by now. */
@@ -272,7 +228,7 @@ static void follow(struct pm_session *session)
 			let_go(session, event);
 	}
 	forget_ended(session);
-	(void)pm_threads_list(&session->threads, open_late, &opening);
+	(void)pm_threads_list(&session->threads, open_late, session);
 }
 
 /* ----------------------------------------------------------------------------------------- life */
@@ -365,7 +321,6 @@ static struct signals *make(const struct pm_session *session)
 
 static int attach(struct pm_session *session, struct pm_diag *diag)
 {
-	struct opening opening = { .session = session };
 	struct signals *signals = make(session);
 	int err = signals ? install(signals) : -ENOMEM;
 
@@ -375,11 +330,11 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 					      "or another session takes samples by signals", err);
 	}
 	session->own = signals;
-	err = open_all(&opening);
+	err = pm_on_cpus_open_plain(session, take_opened, diag);
 	if (err == 0 && session->events.count == 0)
-		err = -ESRCH;
+		err = pm_events_refused(&session->events, 0, -1, -ESRCH, diag);
 	pm_follow_begin(session, pm_plan_watches_all(session->plan));
-	return err < 0 ? pm_events_refused(&session->events, opening.failed, -1, err, diag) : 0;
+	return err;
 }
 
 static const struct operations operations = {
