@@ -350,7 +350,7 @@ void pm_counters_destroy(struct pm_counters *counters)
 /* ------------------------------------------------------------------------------- start and stop */
 
 /* Leaders only: their siblings are never disabled themselves, and run when the leader does. */
-int pm_counters_switch(struct pm_counters *counters, unsigned long request)
+static int switch_groups(struct pm_counters *counters, unsigned long request)
 {
 	for (size_t i = 0; i < counters->count; i++) {
 		const struct counter *counter = &counters->counters[i];
@@ -367,16 +367,16 @@ int pm_counters_switch(struct pm_counters *counters, unsigned long request)
 
 int pm_counters_start(struct pm_counters *counters)
 {
-	int err = pm_counters_switch(counters, PERF_EVENT_IOC_ENABLE);
+	int err = switch_groups(counters, PERF_EVENT_IOC_ENABLE);
 
 	if (err == 0 && !counters->proven)
 		err = pm_counters_prove(counters);
 	if (err == -EIO)
-		(void)pm_counters_switch(counters, PERF_EVENT_IOC_DISABLE);
+		(void)switch_groups(counters, PERF_EVENT_IOC_DISABLE);
 	return err;
 }
 
 int pm_counters_stop(struct pm_counters *counters)
 {
-	return pm_counters_switch(counters, PERF_EVENT_IOC_DISABLE);
+	return switch_groups(counters, PERF_EVENT_IOC_DISABLE);
 }

@@ -54,9 +54,6 @@ void pm_counters_unmap_pages(struct pm_counters *counters);
 /* Whether they count the calling thread. */
 bool pm_counters_are_own(const struct pm_counters *counters);
 
-/* Enables or disables all groups. 0 or -errno. */
-int pm_counters_switch(struct pm_counters *counters, unsigned long request);
-
 /* They have just been started: what is easily caused must be counted. 0 or -EIO. */
 int pm_counters_prove(struct pm_counters *counters);
 

@@ -37,7 +37,8 @@ const struct plan_event *pm_group_leader(const struct pm_plan *plan,
 	return event;
 }
 
-bool pm_group_is_led(const struct pm_plan *plan, const struct plan_event *event)
+/* Whether it is in a group that another event leads. */
+static bool is_led(const struct pm_plan *plan, const struct plan_event *event)
 {
 	const struct plan_event *leader = pm_group_leader(plan, event);
 
@@ -49,7 +50,7 @@ void pm_group_set(const struct pm_plan *plan, const struct plan_event *event,
 		  struct perf_event_attr *attr)
 {
 	/* The kernel pins whole groups, by their leaders. */
-	if (pm_group_is_led(plan, event))
+	if (is_led(plan, event))
 		attr->pinned = attr->exclusive = 0;
 	if (!(pm_plan_modifiers(plan, event) & MODIFIER(GROUP)))
 		return;

@@ -12,9 +12,6 @@
 const struct plan_event *pm_group_leader(const struct pm_plan *plan,
 					 const struct plan_event *event);
 
-/* Whether it is in a group that another event leads. */
-bool pm_group_is_led(const struct pm_plan *plan, const struct plan_event *event);
-
 /* Sets what its samples and read(2) tell of the group, if the plan has groups. */
 void pm_group_set(const struct pm_plan *plan, const struct plan_event *event,
 		  struct perf_event_attr *attr);

@@ -78,7 +78,8 @@ static bool is_told(const struct pm_stats *stats)
 		stats->throttled > 0;
 }
 
-uint64_t pm_account_rest(const struct pm_session *session, size_t spec)
+/* How much an event may have counted that has not made up a period: in each copy of it some. */
+static uint64_t rest_of(const struct pm_session *session, size_t spec)
 {
 	const struct event_list *events = &session->events;
 	const uint64_t period = session->plan->events[spec].attr.sample_period;
@@ -105,7 +106,7 @@ static void look_for_missing(struct pm_session *session)
 		const uint64_t counted = account->counted[i] - account->base[i].counted;
 
 		if (is_judged(&session->plan->events[i]) && sampled < counted &&
-		    counted - sampled > pm_account_rest(session, i))
+		    counted - sampled > rest_of(session, i))
 			account->incomplete |= 1u << i;
 	}
 }

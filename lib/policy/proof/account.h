@@ -33,9 +33,6 @@ static inline void pm_account_add(struct account *account, size_t spec, uint64_t
  */
 void pm_account_times(struct pm_session *session, const struct pm_value *values);
 
-/* How much an event may have counted that has not made up a period: in each copy of it some. */
-uint64_t pm_account_rest(const struct pm_session *session, size_t spec);
-
 /*
  * Notes what the events have counted by now. What has come before the next drain ends must make it
  * up: pm_account_judge.

@@ -141,7 +141,8 @@ void *pm_signal_ring_create(size_t size, const struct pm_session *session)
 	return ring;
 }
 
-bool pm_signal_ring_is_ours(const struct signal_ring *ring)
+/* Whether the signal still comes here: the program may have taken it over since. */
+static bool is_ours(const struct signal_ring *ring)
 {
 	struct sigaction now = { .sa_flags = 0 };	/* a filter may say 0 and do nothing */
 
@@ -158,7 +159,7 @@ static void give_back(const struct signal_ring *ring)
 {
 	struct sigaction ignore = { .sa_flags = 0 };
 
-	if (!pm_signal_ring_is_ours(ring))
+	if (!is_ours(ring))
 		return;
 	ignore.sa_handler = SIG_IGN;
 	if (sigaction(ring->number, &ignore, NULL) == 0)
@@ -196,7 +197,7 @@ int pm_signal_ring_install(struct signal_ring *ring, int number)
 	if (err == 0 && sigaction(number, &action, NULL) != 0)
 		err = -errno;
 	/* Taken, and not set: the first signal would end the program. */
-	if (err == 0 && !pm_signal_ring_is_ours(ring))
+	if (err == 0 && !is_ours(ring))
 		err = -EIO;
 	if (err < 0)
 		__atomic_store_n(&active, NULL, __ATOMIC_SEQ_CST);

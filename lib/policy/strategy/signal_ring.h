@@ -57,9 +57,6 @@ int pm_signal_ring_install(struct signal_ring *ring, int number);
 /* Tells why that failed; `busy` is the text for -EBUSY. Returns `err`. */
 int pm_signal_ring_refused(struct pm_diag *diag, const char *strategy, const char *busy, int err);
 
-/* Whether the signal still comes here: the program may have taken it over since. */
-bool pm_signal_ring_is_ours(const struct signal_ring *ring);
-
 /*
  * session->own is a ring no more: gives the signal back if it is still ours, or ignores it where it
  * may come yet, and waits until no handler is at work.

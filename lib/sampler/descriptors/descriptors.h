@@ -45,9 +45,6 @@ struct question *question_find(struct pm_descriptors *descriptors, int pid);
 void question_end(struct pm_descriptors *descriptors, struct question *question,
 		  enum pm_descriptors_outcome outcome, int error, const int *fds);
 
-/* Sends the signal once more, and ends the question where that fails for good. */
-void question_signal(struct pm_descriptors *descriptors, struct question *question);
-
 /* Connections that nobody waits for any more. */
 void connections_close(struct pm_descriptors *descriptors, int pid);
 

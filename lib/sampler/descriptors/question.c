@@ -56,7 +56,8 @@ static enum pm_descriptors_outcome outcome_of(int err)
 	}
 }
 
-void question_signal(struct pm_descriptors *descriptors, struct question *question)
+/* Sends the signal once more, and ends the question where that fails for good. */
+static void send_signal(struct pm_descriptors *descriptors, struct question *question)
 {
 	const struct pm_descriptors_opts *opts = &descriptors->opts;
 	/* Asked again before each signal: an exec takes the handler away, and the signal kills. */
@@ -97,7 +98,7 @@ static int put(struct pm_descriptors *descriptors, const struct question *questi
 	if (question->process.pidfd >= 0)
 		(void)epoll_ctl(descriptors->epoll, EPOLL_CTL_ADD, question->process.pidfd, &event);
 	descriptors->questions[descriptors->count++] = *question;
-	question_signal(descriptors, &descriptors->questions[descriptors->count - 1]);
+	send_signal(descriptors, &descriptors->questions[descriptors->count - 1]);
 	return 0;
 }
 
@@ -176,7 +177,7 @@ static bool serve_time(struct pm_descriptors *descriptors, uint64_t now, uint64_
 			continue;
 		}
 		if (now < question->deadline)
-			question_signal(descriptors, question);
+			send_signal(descriptors, question);
 		else
 			question_end(descriptors, question, process_is_there(&question->process) ?
 				     PM_DESCRIPTORS_TIMED_OUT : PM_DESCRIPTORS_GONE, 0, NULL);

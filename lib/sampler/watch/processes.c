@@ -45,7 +45,8 @@ static struct process *newest(const struct processes *processes, uint32_t pid)
 	return process;
 }
 
-struct process *pm_processes_at(const struct processes *processes, uint32_t pid, uint64_t time)
+/* The process that had the pid at that time; NULL: not known. */
+static struct process *process_at(const struct processes *processes, uint32_t pid, uint64_t time)
 {
 	struct process *process = newest(processes, pid);
 
@@ -170,7 +171,7 @@ static struct process *meet(struct processes *processes, uint32_t pid, uint64_t 
 
 struct process *pm_processes_find(struct processes *processes, uint32_t pid, uint64_t time)
 {
-	struct process *process = pm_processes_at(processes, pid, time);
+	struct process *process = process_at(processes, pid, time);
 
 	return process != NULL ? process : meet(processes, pid, time);
 }
@@ -336,7 +337,7 @@ void pm_processes_name(struct processes *processes, uint32_t pid, const char *co
 
 void pm_processes_end(struct processes *processes, uint32_t pid, uint32_t tid, uint64_t time)
 {
-	struct process *process = pm_processes_at(processes, pid, time);
+	struct process *process = process_at(processes, pid, time);
 
 	if (process == NULL)
 		return;

@@ -62,10 +62,10 @@ struct processes {
 /* 0 or -ENOMEM. `most` processes are known at a time. */
 int pm_processes_begin(struct processes *processes, size_t most);
 
-/* The process that had the pid at that time; NULL: not known. */
-struct process *pm_processes_at(const struct processes *processes, uint32_t pid, uint64_t time);
-
-/* The same, and one that is not known is looked for. NULL beyond the limit, or without memory. */
+/*
+ * The process that had the pid at that time. One that is not known is looked for. NULL beyond the
+ * limit, or without memory.
+ */
 struct process *pm_processes_find(struct processes *processes, uint32_t pid, uint64_t time);
 
 /* All that there are now. 0 or -errno. */
