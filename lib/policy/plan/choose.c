@@ -82,6 +82,16 @@ static size_t list_reason(const struct pm_plan *plan, int index, char *buf, size
 	return used < size ? used : size - 1;
 }
 
+/* What only samples need is left out where it only counts. */
+static void set_events(struct pm_plan *plan, const struct strategy *strategy)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		plan->events[i].attr = plan->events[i].negotiated;
+	if (!plan->samples || !(strategy->able & CAN_SAMPLE))
+		pm_plan_as_counters(plan);
+	plan->via_broker = false;
+}
+
 /* The first that fits and is not doubted becomes the chosen one, else the first that fits. */
 static int take_first(struct pm_plan *plan)
 {
@@ -92,6 +102,7 @@ static int take_first(struct pm_plan *plan)
 				continue;
 			plan->chosen = i;
 			size_rings(plan, plan->candidates[i].strategy);
+			set_events(plan, plan->candidates[i].strategy);
 			return 0;
 		}
 	return -ENOTSUP;
@@ -139,11 +150,5 @@ int pm_plan_next(struct pm_plan *plan, const char *why)
 
 	snprintf(failed->reason, REASON_SIZE, "%s", why);
 	failed->fits = false;
-	if (take_first(plan) < 0)
-		return -ENOTSUP;
-	plan->via_broker = false;
-	/* The one that failed may have left out of them what this one needs. */
-	for (size_t i = 0; i < plan->count; i++)
-		pm_attr_build(plan, &plan->events[i]);
-	return 0;
+	return take_first(plan);
 }

@@ -8,10 +8,7 @@
 /* Weighs all candidates and takes the first that fits. -ENOTSUP with the diagnosis: none does. */
 int pm_plan_choose(struct pm_plan *plan, struct pm_diag *diag);
 
-/*
- * The chosen strategy did not work: says why and goes on to the next that fits, with the events as
- * they were negotiated. -ENOTSUP: none.
- */
+/* The chosen strategy did not work: says why and goes on to the next that fits. -ENOTSUP: none. */
 int pm_plan_next(struct pm_plan *plan, const char *why);
 
 #endif

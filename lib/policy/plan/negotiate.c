@@ -346,6 +346,8 @@ void pm_plan_negotiate(struct pm_plan *plan)
 	plan->via_broker = false;
 	try_all(plan, &plan->refusal);
 	try_broker(plan);
-	for (size_t i = 0; i < plan->count; i++)
+	for (size_t i = 0; i < plan->count; i++) {
 		pm_attr_build(plan, &plan->events[i]);
+		plan->events[i].negotiated = plan->events[i].attr;
+	}
 }

@@ -18,6 +18,7 @@
 struct plan_event {
 	struct pm_event_spec spec;	/* as asked; its filter is the copy below, or NULL */
 	uint32_t asked;			/* index of the caller's spec */
+	struct perf_event_attr negotiated;	/* as the kernel took it, for any strategy */
 	struct perf_event_attr attr;	/* as it will be opened, but for inherit and disabled */
 	char filter[FILTER_SIZE];
 	char name[EVENT_NAME];		/* the caller's; "": none */

@@ -195,7 +195,20 @@ static bool is_left_out(struct pm_session *session)
 	return proof->how != PROVEN_NOW;
 }
 
-int pm_canary(struct pm_session *session, char *reason, size_t size)
+/* What the canary did is not the program's: its thread inherits from this one and shows on CPUs. */
+static void begin_counts(struct pm_session *session)
+{
+	struct event_list *events = &session->events;
+
+	for (size_t i = 0; i < events->count; i++) {
+		struct session_event *event = &events->list[i];
+
+		if (event->tid < 0 || event->tid == session->self || session->threads.rounds > 1)
+			(void)pm_event_begin(events, event);
+	}
+}
+
+static int prove(struct pm_session *session, char *reason, size_t size)
 {
 	struct canary *canary = &session->proof->canary;
 	int err = 0;
@@ -219,17 +232,13 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 	return err;
 }
 
-/* What the canary did is not the program's: its thread inherits from this one and shows on CPUs. */
-void pm_canary_leave(struct pm_session *session)
+int pm_canary(struct pm_session *session, char *reason, size_t size)
 {
-	struct event_list *events = &session->events;
+	const int err = prove(session, reason, size);
 
-	for (size_t i = 0; i < events->count; i++) {
-		struct session_event *event = &events->list[i];
-
-		if (event->tid < 0 || event->tid == session->self || session->threads.rounds > 1)
-			(void)pm_event_begin(events, event);
-	}
+	if (err == 0)
+		begin_counts(session);
+	return err;
 }
 
 void pm_canary_flush(struct pm_session *session)

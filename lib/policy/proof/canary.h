@@ -9,7 +9,10 @@
 
 #include "proof.h"
 
-/* Proves by the strategy's operation that records arrive. 0, or -EIO with the reason. */
+/*
+ * Proves by the strategy's operation that records arrive; counts begin then, so that nothing the
+ * canary did is in them. 0, or -EIO with the reason.
+ */
 int pm_canary(struct pm_session *session, char *reason, size_t size);
 
 /* operations.prove by a thread that inherits the events: in rings, or in counters without any. */
@@ -17,9 +20,6 @@ int pm_canary_inherits(struct pm_session *session, bool patient, char *reason, s
 
 /* operations.prove by the calling thread, which has events of its own and inherits nothing. */
 int pm_canary_self(struct pm_session *session, bool patient, char *reason, size_t size);
-
-/* Ends the proof: counts begin, so that nothing the canary did is in them. */
-void pm_canary_leave(struct pm_session *session);
 
 /* A record in each ring, so that LOST records held back come out. */
 void pm_canary_flush(struct pm_session *session);

@@ -287,10 +287,8 @@ static int prove(struct pm_session *session, char *reason, size_t size)
 {
 	int err = pm_canary(session, reason, size);
 
-	if (err == 0) {
-		pm_canary_leave(session);
+	if (err == 0)
 		err = pm_proof_threads(session, reason, size);
-	}
 	if (err < 0)
 		pm_known_forget();
 	return err;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Strategy counters: an inheriting counter for each thread, without rings. */
 #include "../plan/cost.h"
-#include "../plan/attrs.h"
 #include "../proof/canary.h"
 #include "../engine/on_cpus.h"
 #include "shared.h"
@@ -15,7 +14,6 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 {
 	int any = -1;
 
-	pm_plan_as_counters(session->plan);
 	return pm_on_cpus_count(session, &(struct pm_cpus){ &any, 1 }, diag);
 }
 

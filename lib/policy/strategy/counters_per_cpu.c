@@ -5,7 +5,6 @@
  * that a migration makes wrong.
  */
 #include "../plan/cost.h"
-#include "../plan/attrs.h"
 #include "../proof/canary.h"
 #include "../engine/on_cpus.h"
 
@@ -14,14 +13,8 @@ static void cost(const struct pm_plan *plan, struct pm_cost *ret)
 	pm_cost_hold(ret, pm_cost_targets(plan, ret->threads) * ret->cpus);
 }
 
-static int attach(struct pm_session *session, struct pm_diag *diag)
-{
-	pm_plan_as_counters(session->plan);
-	return pm_on_cpus_attach(session, diag);
-}
-
 static const struct operations operations = {
-	.attach = attach,
+	.attach = pm_on_cpus_attach,
 	.attach_cpus = pm_on_cpus_count,
 	.prove = pm_canary_inherits,
 };

@@ -8,7 +8,6 @@
 #include "../diagnosis/diag.h"
 #include "../plan/cost.h"
 #include "../plan/hybrid.h"
-#include "../plan/attrs.h"
 #include "../plan/open.h"
 #include "../proof/canary.h"
 #include "../engine/on_cpus.h"
@@ -105,15 +104,8 @@ static int attach_cpus(struct pm_session *session, struct pm_cpus *cpus, struct 
 		pm_events_enable(&session->events, diag);
 }
 
-static int attach(struct pm_session *session, struct pm_diag *diag)
-{
-	if (!session->plan->samples)
-		pm_plan_as_counters(session->plan);
-	return pm_on_cpus_attach(session, diag);
-}
-
 const struct operations pm_operations_cpu_wide = {
-	.attach = attach,
+	.attach = pm_on_cpus_attach,
 	.attach_cpus = attach_cpus,
 	.prove = pm_canary_inherits,
 };

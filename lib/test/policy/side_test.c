@@ -9,7 +9,7 @@
 #include <fcntl.h>
 
 #include "../../perfmodes.h"
-#include "../../policy/plan/plan.h"
+#include "../../policy/plan/choose.h"
 #include "between.h"
 #include "sessions.h"
 
@@ -165,6 +165,27 @@ static void counters_have_no_side(void **state)
 	pm_plan_destroy(plan);
 }
 
+/* Where samples cannot be had it is counted, by events that interrupt nobody. */
+static void counted_instead_of_sampled(void **state)
+{
+	char text[8192];
+	struct pm_plan *plan = side_plan(&faults, PM_SIDE_MMAP, PM_STRATEGY_COUNTERS, text,
+					 sizeof(text));
+	const struct perf_event_attr *attr = &plan->events[0].attr;
+
+	(void)state;
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_COUNTERS);
+	assert_true(attr->sample_period == 0 && attr->sample_type == 0 && attr->read_format != 0);
+	assert_true(!attr->comm && !attr->task && !attr->mmap && !attr->sample_id_all);
+	for (size_t i = 0; i < STRATEGIES; i++)
+		plan->candidates[i].fits |= plan->candidates[i].number == PM_STRATEGY_PER_CPU;
+	assert_int_equal(pm_plan_next(plan, "said so"), 0);
+	assert_int_equal(pm_plan_strategy(plan), PM_STRATEGY_PER_CPU);
+	assert_true(attr->sample_period == 1 && attr->sample_type != 0 && attr->comm && attr->mmap);
+	assert_memory_equal(attr, &plan->events[0].negotiated, sizeof(*attr));
+	pm_plan_destroy(plan);
+}
+
 static void unknown_options_are_refused(void **state)
 {
 	struct pm_session_opts opts = { .size = sizeof(opts), .side = SIDE_ALL + 1 };
@@ -306,6 +327,7 @@ int main(void)
 		TEST(records_that_were_asked_for),
 		TEST(what_is_not_had_is_told),
 		TEST(counters_have_no_side),
+		TEST(counted_instead_of_sampled),
 		TEST(unknown_options_are_refused),
 		TEST(precision_by_the_ladder),
 		TEST(branches_where_there_is_no_such_hardware),
