@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../../rights.h"
+
 #define COMMANDS 1024		/* that wait */
 
 enum frame { FRAME_REQUEST = 2, FRAME_BIND = 3, FRAME_BOUND = 4, FRAME_INVOKE = 5,
@@ -224,45 +226,27 @@ static int take_frames(struct ipc *ipc)
 	return err;
 }
 
-/* The last one counts: traced passes one, that of the shared memory. */
-static void take_descriptors(struct ipc *ipc, struct msghdr *message)
-{
-	struct cmsghdr *part;
-
-	for (part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
-		const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < count; i++) {
-			if (ipc->passed >= 0)
-				close(ipc->passed);
-			memcpy(&ipc->passed, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-		}
-	}
-}
-
 int ipc_read(struct ipc *ipc)
 {
-	union { char bytes[CMSG_SPACE(8 * sizeof(int))]; struct cmsghdr align; } beside;
-	struct iovec into = { ipc->held + ipc->used, sizeof(ipc->held) - ipc->used };
-	struct msghdr message = { .msg_iov = &into, .msg_iovlen = 1, .msg_control = &beside,
-				  .msg_controllen = sizeof(beside) };
-	ssize_t got;
+	struct pm_rights rights;
+	const ssize_t got = pm_rights_receive(ipc->fd, ipc->held + ipc->used,
+					      sizeof(ipc->held) - ipc->used, 0, &rights);
 
-	do
-		got = recvmsg(ipc->fd, &message, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	if (got < 0 && errno == EAGAIN)
+	if (got == -EAGAIN || got == -EINTR)
 		return 0;
 	if (got <= 0) {
-		const int err = got == 0 || errno == ECONNRESET ? -EPIPE : -errno;
+		const int err = got == 0 || got == -ECONNRESET ? -EPIPE : (int)got;
 
 		(void)snprintf(ipc->error, sizeof(ipc->error), "%s", err == -EPIPE ?
 			       "it has closed the connection" : strerror(-err));
 		return err;
 	}
-	take_descriptors(ipc, &message);
+	/* traced passes one, that of the shared memory. */
+	pm_rights_close(&rights, 1);
+	if (rights.count > 0 && ipc->passed >= 0)
+		close(ipc->passed);
+	if (rights.count > 0)
+		ipc->passed = rights.fds[0];
 	ipc->used += (size_t)got;
 	return take_frames(ipc);
 }

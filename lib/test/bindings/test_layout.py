@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import os
 import sys
 from pathlib import Path
 from types import ModuleType
