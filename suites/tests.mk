@@ -43,7 +43,7 @@ check-%:
 		$(if $(JUNIT),--junitxml='$(JUNIT)/$*.xml') $(call tests_of,$*)
 
 PEERS ?= postgresql browser java go rust wheel lava perfetto
-check-peers:	## tests beside large peers: PEERS="postgresql browser java go rust wheel lava perfetto"
+check-peers:	## tests beside large peers; PEERS="go rust": those of them (.ci/install lists all)
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check $(PEERS))
 	$(Q)$(MAKE) --no-print-directory -j$(CPUS) all bundle library unit-tests
 	$(Q)status=0; for part in $(ROOMS); do echo "== $$part"; \
