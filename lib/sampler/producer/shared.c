@@ -16,6 +16,7 @@
 #define PAGE_LEAST 4096u
 #define PAGE_MOST 65536u
 #define WHOLE (1u << 28)	/* the page is one chunk */
+#define COMPLETE_MOST 4096	/* so many fit into one request */
 
 enum state { STATE_FREE = 0, STATE_WRITTEN = 1, STATE_COMPLETE = 3 };
 enum { CONTINUES_BEFORE = 1, CONTINUES_AFTER = 2 };
@@ -53,9 +54,11 @@ static _Atomic uint32_t *word_of(const struct shared *shared, size_t page)
 	return (_Atomic uint32_t *)(void *)(shared->base + page * shared->page_size);
 }
 
-/* A page that nobody has, or that was one chunk before: both are free. */
+/* A page that nobody has, or that was one chunk before. None where traced is to be told first. */
 static bool acquire(struct shared *shared, struct writer *writer)
 {
+	if (shared->complete >= COMPLETE_MOST)
+		return false;
 	for (size_t i = 0; i < shared->pages; i++) {
 		const size_t page = (shared->next + i) % shared->pages;
 		uint32_t was = __atomic_load_n(word_of(shared, page), __ATOMIC_ACQUIRE);

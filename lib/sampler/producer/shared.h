@@ -36,7 +36,7 @@ void shared_free(struct shared *shared);
 
 /*
  * Writes a packet, or what is left of it: `done` bytes of it were written before. -EAGAIN: all
- * pages are full; to be called again when traced has taken what is complete.
+ * pages are full, or enough are; to be called again when traced has taken what is complete.
  */
 int shared_write(struct shared *shared, struct writer *writer, const unsigned char *bytes,
 		 size_t size, size_t *done);
