@@ -36,7 +36,6 @@ struct reading {
 	struct event_wish *ret;
 	char plain[400], name[64];
 	unsigned int modes;	/* 0: all */
-	bool named;		/* `name` goes into terms of its own */
 	char *error;
 	size_t room;
 };
@@ -197,13 +196,13 @@ static void make_text(struct reading *reading)
 	const char *plain = reading->plain[0] ? reading->plain : "cpu-clock";
 	const bool terms = strchr(plain, '/') != NULL || reading->name[0] != '\0';
 
-	(void)snprintf(reading->ret->text, sizeof(reading->ret->text), "%s%s%s%s%s%s%s%s%s", plain,
+	(void)snprintf(reading->ret->text, sizeof(reading->ret->text), "%s%s%s%s%s%s%s%s", plain,
 		       reading->name[0] ? strchr(plain, '/') ? ",name=" : "/name=" : "",
 		       reading->name, terms ? "/" : "",
 		       !terms && reading->modes ? ":" : "",
 		       reading->modes & MODE_USER ? "u" : "",
 		       reading->modes & MODE_KERNEL ? "k" : "",
-		       reading->modes & MODE_HYPERVISOR ? "h" : "", "");
+		       reading->modes & MODE_HYPERVISOR ? "h" : "");
 }
 
 int event_wish_read(struct fields fields, bool follower, struct event_wish *ret, char *error,
