@@ -209,6 +209,10 @@ static int take_follower(struct reading *reading, const struct field *field)
 /* What was asked for before there were timebases; `all_cpus` was a must then. */
 static int take_old(struct reading *reading, const struct field *field)
 {
+	if (field->number > PERF_OLD_KERNEL) {
+		leave_out(reading, "a field that is not known here");
+		return 0;
+	}
 	reading->wish.old = true;
 	switch (field->number) {
 	case PERF_OLD_FREQUENCY: reading->wish.old_frequency = field->value; return 0;

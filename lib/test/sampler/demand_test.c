@@ -232,6 +232,23 @@ static void old_wishes_are_understood(void **state)
 	done(&packet, &config, &demand);
 }
 
+/* Of a later Perfetto: it is told, and changes nothing else. */
+static void what_is_not_known_is_left_out(void **state)
+{
+	struct packet packet;
+	struct config config;
+	struct demand demand;
+	const size_t perf = open_perf(&packet);
+	const struct source_config *source;
+
+	(void)state;
+	packet_number(&packet, 99, 1);
+	source = read_all(&packet, perf, &config, &demand);
+	assert_int_equal(source->stacks, STACKS_NONE);
+	assert_string_equal(demand.left_out, "a field that is not known here");
+	done(&packet, &config, &demand);
+}
+
 /* Every counter has a name that the library knows. */
 static void each_counter_is_an_event(void **state)
 {
@@ -287,6 +304,7 @@ int main(void)
 		cmocka_unit_test(processes_by_number_are_watched_by_themselves),
 		cmocka_unit_test(a_scope_says_whose_stacks),
 		cmocka_unit_test(old_wishes_are_understood),
+		cmocka_unit_test(what_is_not_known_is_left_out),
 		cmocka_unit_test(each_counter_is_an_event),
 		cmocka_unit_test(more_than_fits_is_refused),
 	};
