@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <yajl/yajl_gen.h>
 
 #include "../../pm_sys.h"
 #include "../../wire/field.h"
+#include "../service/json_writer.h"
 #include "event_text.h"
 
 #define FREQUENCY 100		/* where none is asked for */
@@ -280,32 +280,18 @@ static int read_all(struct reading *reading, const unsigned char *bytes, size_t 
 
 /* ------------------------------------------------------------------------------------ as JSON */
 
-static void text(yajl_gen gen, const char *value)
-{
-	(void)yajl_gen_string(gen, (const unsigned char *)value, strlen(value));
-}
-
-static void pair(yajl_gen gen, const char *key, const char *value)
-{
-	text(gen, key);
-	text(gen, value);
-}
-
 /* Nothing for 0; JSON's reader bounds what is there. */
 static void count(yajl_gen gen, const char *key, uint64_t value)
 {
-	if (value == 0)
-		return;
-	text(gen, key);
-	(void)yajl_gen_integer(gen, value > INT64_MAX ? INT64_MAX : (long long)value);
+	if (value > 0)
+		json_number(gen, key, value > INT64_MAX ? INT64_MAX : (long long)value);
 }
 
 static void texts(yajl_gen gen, const char *key, const struct listed *listed)
 {
-	text(gen, key);
-	(void)yajl_gen_array_open(gen);
+	json_list(gen, key);
 	for (size_t i = 0; i < listed->count; i++)
-		text(gen, listed->text[i]);
+		json_text(gen, listed->text[i]);
 	(void)yajl_gen_array_close(gen);
 }
 
@@ -332,8 +318,7 @@ static void put_who(yajl_gen gen, const struct wish *wish)
 
 	texts(gen, "targets", named ? &wish->scope : &all);
 	if (named) {
-		text(gen, "children");
-		(void)yajl_gen_bool(gen, 0);
+		json_flag(gen, "children", false);
 	} else if (wish->stacks && wish->scope.count > 0) {
 		texts(gen, "stack_targets", &wish->scope);
 	}
@@ -342,20 +327,17 @@ static void put_who(yajl_gen gen, const struct wish *wish)
 		return;
 	count(gen, "shards", wish->shards);
 	(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-	text(gen, "shard");
-	(void)yajl_gen_integer(gen, (long long)(now / 1000 % wish->shards));
+	json_number(gen, "shard", (long long)(now / 1000 % wish->shards));
 }
 
 static void put_stacks(yajl_gen gen, const struct wish *wish)
 {
 	const bool stacks = wish->stacks && wish->event.poll_ms == 0;
 
-	pair(gen, "stacks", !stacks || wish->user == USER_SKIP ? "none" :
-	     wish->user == USER_FRAMES ? "frames" : "dwarf");
-	if (stacks && wish->kernel) {
-		text(gen, "kernel");
-		(void)yajl_gen_bool(gen, 1);
-	}
+	json_pair(gen, "stacks", !stacks || wish->user == USER_SKIP ? "none" :
+		  wish->user == USER_FRAMES ? "frames" : "dwarf");
+	if (stacks && wish->kernel)
+		json_flag(gen, "kernel", true);
 }
 
 static void put_source(yajl_gen gen, const struct wish *wish)
@@ -365,28 +347,27 @@ static void put_source(yajl_gen gen, const struct wish *wish)
 	const struct event_wish *event = &wish->event;
 
 	(void)yajl_gen_map_open(gen);
-	pair(gen, "name", "traced");
-	pair(gen, "event", event->text[0] ? event->text : "cpu-clock");
+	json_pair(gen, "name", "traced");
+	json_pair(gen, "event", event->text[0] ? event->text : "cpu-clock");
 	if (event->filter[0])
-		pair(gen, "filter", event->filter);
+		json_pair(gen, "filter", event->filter);
 	count(gen, "period", event->period);
 	count(gen, "poll_ms", event->poll_ms);
 	if (event->period == 0 && event->poll_ms == 0)
 		count(gen, "frequency", event->frequency ? event->frequency :
 		      wish->old_frequency ? wish->old_frequency : FREQUENCY);
 	if (event->clock < sizeof(clocks) / sizeof(clocks[0]) && clocks[event->clock])
-		pair(gen, "clock", clocks[event->clock]);
+		json_pair(gen, "clock", clocks[event->clock]);
 	if (wish->follower_count > 0) {
-		text(gen, "followers");
-		(void)yajl_gen_array_open(gen);
+		json_list(gen, "followers");
 		for (size_t i = 0; i < wish->follower_count; i++)
-			text(gen, wish->followers[i].text);
+			json_text(gen, wish->followers[i].text);
 		(void)yajl_gen_array_close(gen);
 	}
 	put_who(gen, wish);
 	put_stacks(gen, wish);
 	if (wish->cpus[0])
-		pair(gen, "cpus", wish->cpus);
+		json_pair(gen, "cpus", wish->cpus);
 	count(gen, "ring_pages", wish->ring_pages);
 	count(gen, "read_ms", wish->read_ms);
 	(void)yajl_gen_map_close(gen);
@@ -401,22 +382,17 @@ static uint64_t bytes_of(uint64_t kilobytes)
 static char *as_json(const struct wish *wish)
 {
 	yajl_gen gen = yajl_gen_alloc(NULL);
-	const unsigned char *made = NULL;
-	size_t size = 0;
-	char *copy;
 
 	if (!gen)
 		return NULL;
 	(void)yajl_gen_map_open(gen);
-	text(gen, "sources");
-	(void)yajl_gen_array_open(gen);
+	json_list(gen, "sources");
 	put_source(gen, wish);
 	(void)yajl_gen_array_close(gen);
-	text(gen, "outputs");
-	(void)yajl_gen_array_open(gen);
+	json_list(gen, "outputs");
 	(void)yajl_gen_map_open(gen);
-	pair(gen, "format", "perfetto");
-	pair(gen, "path", "/dev/stdout");
+	json_pair(gen, "format", "perfetto");
+	json_pair(gen, "path", "/dev/stdout");
 	(void)yajl_gen_map_close(gen);
 	(void)yajl_gen_array_close(gen);
 	count(gen, "keep_ms", KEEP_MS);
@@ -424,10 +400,7 @@ static char *as_json(const struct wish *wish)
 	count(gen, "memory_bytes", bytes_of(wish->memory_kb));
 	count(gen, "timeout_ms", wish->timeout_ms);
 	(void)yajl_gen_map_close(gen);
-	copy = yajl_gen_get_buf(gen, &made, &size) == yajl_gen_status_ok ?
-		strndup((const char *)made, size) : NULL;
-	yajl_gen_free(gen);
-	return copy;
+	return json_end(gen);
 }
 
 int demand_read(const unsigned char *bytes, size_t size, struct demand *ret, char *error,

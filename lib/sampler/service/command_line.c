@@ -3,13 +3,13 @@
 #define _GNU_SOURCE
 #include "command_line.h"
 #include "events.h"
+#include "json_writer.h"
 
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_gen.h>
 
 #define FREQUENCY 99
 #define READ_MS 20		/* a child that lives shorter is unwound without its memory */
@@ -283,23 +283,6 @@ void command_line_free(struct command_line *line)
 
 /* ------------------------------------------------------------------------------------ as JSON */
 
-static void text(yajl_gen gen, const char *value)
-{
-	(void)yajl_gen_string(gen, (const unsigned char *)value, strlen(value));
-}
-
-static void pair(yajl_gen gen, const char *key, const char *value)
-{
-	text(gen, key);
-	text(gen, value);
-}
-
-static void count(yajl_gen gen, const char *key, long value)
-{
-	text(gen, key);
-	(void)yajl_gen_integer(gen, value);
-}
-
 /* The name of one of several sources, which files have in theirs, too. */
 static const char *source_name(const struct command_line *line, size_t index, char *buf,
 			       size_t size)
@@ -320,36 +303,33 @@ static void put_source(yajl_gen gen, const struct command_line *line, size_t ind
 	char own[32], name[80];
 
 	(void)yajl_gen_map_open(gen);
-	pair(gen, "name", source_name(line, index, name, sizeof(name)));
-	pair(gen, "event", line->event_count ? line->events[index] : "cpu-clock");
+	json_pair(gen, "name", source_name(line, index, name, sizeof(name)));
+	json_pair(gen, "event", line->event_count ? line->events[index] : "cpu-clock");
 	if (line->period)
-		count(gen, "period", line->period);
+		json_number(gen, "period", line->period);
 	else
-		count(gen, "frequency", line->frequency ? line->frequency : FREQUENCY);
-	text(gen, "targets");
-	(void)yajl_gen_array_open(gen);
+		json_number(gen, "frequency", line->frequency ? line->frequency : FREQUENCY);
+	json_list(gen, "targets");
 	for (size_t i = 0; i < line->target_count; i++)
-		text(gen, line->targets[i]);
+		json_text(gen, line->targets[i]);
 	(void)snprintf(own, sizeof(own), "pid:%d", (int)pid);
 	if (line->command)
-		text(gen, own);
+		json_text(gen, own);
 	(void)yajl_gen_array_close(gen);
-	pair(gen, "stacks", line->stacks ? line->stacks : "dwarf");
-	if (line->kernel) {
-		text(gen, "kernel");
-		(void)yajl_gen_bool(gen, 1);
-	}
-	count(gen, "read_ms", READ_MS);
+	json_pair(gen, "stacks", line->stacks ? line->stacks : "dwarf");
+	if (line->kernel)
+		json_flag(gen, "kernel", true);
+	json_number(gen, "read_ms", READ_MS);
 	(void)yajl_gen_map_close(gen);
 }
 
 static void put_output(yajl_gen gen, const char *format, const char *path, const char *source)
 {
 	(void)yajl_gen_map_open(gen);
-	pair(gen, "format", format);
-	pair(gen, "path", strcmp(path, "-") == 0 ? "/dev/stdout" : path);
+	json_pair(gen, "format", format);
+	json_pair(gen, "path", strcmp(path, "-") == 0 ? "/dev/stdout" : path);
 	if (source)
-		pair(gen, "source", source);
+		json_pair(gen, "source", source);
 	(void)yajl_gen_map_close(gen);
 }
 
@@ -377,37 +357,25 @@ static void put_outputs(yajl_gen gen, const struct command_line *line, size_t in
 char *command_line_json(const struct command_line *line, pid_t pid)
 {
 	yajl_gen gen = yajl_gen_alloc(NULL);
-	const unsigned char *made = NULL;
-	size_t size = 0;
-	char *copy;
 
 	if (!gen)
 		return NULL;
 	(void)yajl_gen_config(gen, yajl_gen_beautify, 1);
 	(void)yajl_gen_map_open(gen);
-	text(gen, "sources");
-	(void)yajl_gen_array_open(gen);
+	json_list(gen, "sources");
 	for (size_t i = 0; i == 0 || i < line->event_count; i++)
 		put_source(gen, line, i, pid);
 	(void)yajl_gen_array_close(gen);
-	text(gen, "outputs");
-	(void)yajl_gen_array_open(gen);
+	json_list(gen, "outputs");
 	for (size_t i = 0; i == 0 || i < line->event_count; i++)
 		put_outputs(gen, line, i);
 	(void)yajl_gen_array_close(gen);
 	if (line->duration_ms > 0)
-		count(gen, "duration_ms", line->duration_ms);
-	if (line->debuginfod) {
-		text(gen, "debuginfod");
-		(void)yajl_gen_bool(gen, 1);
-	}
-	if (line->no_inline) {
-		text(gen, "inlined");
-		(void)yajl_gen_bool(gen, 0);
-	}
+		json_number(gen, "duration_ms", line->duration_ms);
+	if (line->debuginfod)
+		json_flag(gen, "debuginfod", true);
+	if (line->no_inline)
+		json_flag(gen, "inlined", false);
 	(void)yajl_gen_map_close(gen);
-	copy = yajl_gen_get_buf(gen, &made, &size) == yajl_gen_status_ok ?
-		strndup((const char *)made, size) : NULL;
-	yajl_gen_free(gen);
-	return copy;
+	return json_end(gen);
 }

@@ -7,10 +7,10 @@
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
-#include <yajl/yajl_gen.h>
 
 #include "../../pm_sys.h"
 #include "../../policy/spec/now.h"
+#include "json_writer.h"
 #include "rotate.h"
 
 int report_open(struct report *report, const char *path)
@@ -39,14 +39,6 @@ void report_rotate(struct report *report, const char *path, int64_t former)
 		report->error = err;
 }
 
-static void text(yajl_gen gen, const char *value)
-{
-	/* With validation a name that is no UTF-8 is an error, and "?" better than no line. */
-	if (yajl_gen_string(gen, (const unsigned char *)value, strlen(value)) !=
-	    yajl_gen_status_ok)
-		(void)yajl_gen_string(gen, (const unsigned char *)"?", 1);
-}
-
 static void write_line(struct report *report, yajl_gen gen)
 {
 	const unsigned char *bytes;
@@ -69,17 +61,14 @@ void report_event(struct report *report, const char *event, ...)
 		return;
 	(void)yajl_gen_config(gen, yajl_gen_validate_utf8, 1);
 	(void)yajl_gen_map_open(gen);
-	text(gen, "time");
-	(void)yajl_gen_integer(gen, (long long)(pm_now() - report->begin));
-	text(gen, "event");
-	text(gen, event);
+	json_number(gen, "time", (long long)(pm_now() - report->begin));
+	json_pair(gen, "event", event);
 	va_start(list, event);
 	while ((key = va_arg(list, const char *)) != NULL) {
-		text(gen, key[0] == '#' ? key + 1 : key);
 		if (key[0] == '#')
-			(void)yajl_gen_integer(gen, va_arg(list, int64_t));
+			json_number(gen, key + 1, va_arg(list, int64_t));
 		else
-			text(gen, va_arg(list, const char *));
+			json_pair(gen, key, va_arg(list, const char *));
 	}
 	va_end(list);
 	(void)yajl_gen_map_close(gen);

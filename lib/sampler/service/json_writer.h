@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON as the service's configuration and reports have it, by yajl. */
+#ifndef JSON_WRITER_H
+#define JSON_WRITER_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <yajl/yajl_gen.h>
+
+/* Where the writer asks for UTF-8 a text that is none becomes "?", so that its line can be read. */
+static inline void json_text(yajl_gen gen, const char *value)
+{
+	if (yajl_gen_string(gen, (const unsigned char *)value, strlen(value)) !=
+	    yajl_gen_status_ok)
+		(void)yajl_gen_string(gen, (const unsigned char *)"?", 1);
+}
+
+static inline void json_pair(yajl_gen gen, const char *key, const char *value)
+{
+	json_text(gen, key);
+	json_text(gen, value);
+}
+
+static inline void json_number(yajl_gen gen, const char *key, long long value)
+{
+	json_text(gen, key);
+	(void)yajl_gen_integer(gen, value);
+}
+
+static inline void json_flag(yajl_gen gen, const char *key, bool value)
+{
+	json_text(gen, key);
+	(void)yajl_gen_bool(gen, value);
+}
+
+static inline void json_list(yajl_gen gen, const char *key)
+{
+	json_text(gen, key);
+	(void)yajl_gen_array_open(gen);
+}
+
+/* What was written, to be freed, and ends the writer; NULL without memory. */
+static inline char *json_end(yajl_gen gen)
+{
+	const unsigned char *written = NULL;
+	size_t size = 0;
+	char *copy = yajl_gen_get_buf(gen, &written, &size) == yajl_gen_status_ok ?
+		strndup((const char *)written, size) : NULL;
+
+	yajl_gen_free(gen);
+	return copy;
+}
+
+#endif
