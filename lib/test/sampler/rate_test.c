@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rates that change while a sampler runs: fewer samples come, and their periods still add up to the
- * CPU time of the child, of which one thread was there at the start, one has inherited the event
- * before the change and one behind it.
+ * Rates that change while a sampler runs: each sample tells the period by which it was taken, and
+ * the kernel takes them by it: those of a thread take at least the time of their periods (they may
+ * take more, where the thread waits or a host takes the CPUs away). Of the child one thread was
+ * there at the start, one has inherited the event before the change and one behind it.
  */
 #define _GNU_SOURCE
 #include "../test.h"
@@ -14,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../perfmodes_sampler.h"
@@ -23,8 +24,9 @@
 #define MS 1000000ull
 #define FAST 1000ull			/* samples a second */
 #define SLOW 125ull
+#define ENOUGH 40			/* samples of the first thread in each part */
 
-static struct { uint64_t samples, weight, of_first; } heard;
+static struct { uint64_t fast, slow, others, fast_of_first, slow_of_first, begun, ended; } heard;
 static atomic_uint *threads;		/* that the child is to have besides its first */
 static pid_t child;
 
@@ -47,22 +49,22 @@ static void live(void)
 		}
 }
 
-static uint64_t cpu_time(void)
-{
-	struct timespec now;
-	clockid_t clock;
-
-	assert_int_equal(clock_getcpuclockid(child, &clock), 0);
-	assert_int_equal(clock_gettime(clock, &now), 0);
-	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
-}
-
 static void on_sample(void *context, const struct pm_sampled *sample)
 {
+	const bool fast = sample->period == 1000 * MS / FAST;
+	const bool slow = sample->period == 1000 * MS / SLOW;
+	const bool of_first = sample->tid == (uint32_t)child;
+
 	(void)context;
-	heard.samples++;
-	heard.weight += sample->period;
-	heard.of_first += sample->tid == (uint32_t)child;
+	heard.fast += fast;
+	heard.slow += slow;
+	heard.others += !fast && !slow;
+	heard.fast_of_first += fast && of_first;
+	heard.slow_of_first += slow && of_first;
+	if (slow && of_first) {
+		heard.begun = heard.begun ? heard.begun : sample->time;
+		heard.ended = sample->time;
+	}
 }
 
 static struct pm_sampler *watch(const struct pm_event_spec *spec, unsigned int way)
@@ -86,22 +88,23 @@ static struct pm_sampler *watch(const struct pm_event_spec *spec, unsigned int w
 	return sampler;
 }
 
-/* Until the child has used so much more. Returns the samples of its first thread. */
-static uint64_t follow(struct pm_sampler *sampler, uint64_t ns)
+/* Until the first thread has been sampled so often again. */
+static void follow(struct pm_sampler *sampler, const uint64_t *samples)
 {
-	const uint64_t end = cpu_time() + ns, before = heard.of_first;
+	const uint64_t end = *samples + ENOUGH;
 
-	while (cpu_time() < end)
+	while (*samples < end)
 		assert_true(pm_sampler_poll(sampler, 10) >= 0);
-	return heard.of_first - before;
 }
 
 static void begin(void)
 {
 	atomic_store(threads, 0);
 	child = fork();
-	if (child == 0)
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* a check that fails leaves it */
 		live();
+	}
 	assert_true(child > 0);
 }
 
@@ -119,7 +122,9 @@ static void check_clock(unsigned int way, uint64_t frequency, bool more)
 		.frequency = frequency, .period = frequency ? 0 : 1000 * MS / FAST,
 	};
 	struct pm_sampler *sampler;
-	uint64_t begun, used, fast, slow;
+	/* By CPU the timers of two may tick for a thread that moves from one to the other. */
+	const uint64_t timers = way == PM_SAMPLER_ONLY_CPUS ? 2 : 1;
+	uint64_t least;
 
 	begin();
 	sampler = watch(&spec, way);
@@ -127,23 +132,24 @@ static void check_clock(unsigned int way, uint64_t frequency, bool more)
 		end();
 		return;
 	}
-	begun = cpu_time();
 	atomic_store(threads, more);
-	fast = follow(sampler, 400 * MS);
+	follow(sampler, &heard.fast_of_first);
+	assert_int_equal(heard.slow, 0);
 	assert_int_equal(pm_sampler_rate(sampler, 0, frequency ? 0 : 1000 * MS / SLOW,
 					 frequency ? SLOW : 0), 0);
 	atomic_store(threads, 2 * more);
-	slow = follow(sampler, 1200 * MS);
+	follow(sampler, &heard.slow_of_first);
 	assert_int_equal(pm_sampler_rate(sampler, 0, 1000 * MS / FAST, 0), 0);
-	(void)follow(sampler, 400 * MS);
+	follow(sampler, &heard.fast_of_first);
 	kill(child, SIGSTOP);
 	assert_true(pm_sampler_stop(sampler) >= 0);
-	used = cpu_time() - begun;
-	print_message("fast %llu, slow %llu samples of the first thread; weight %llu of %llu ms\n",
-		      (unsigned long long)fast, (unsigned long long)slow,
-		      (unsigned long long)(heard.weight / MS), (unsigned long long)(used / MS));
-	assert_true(heard.weight > used / 100 * 85 && heard.weight < used / 100 * 115);
-	assert_true(more || slow < fast);	/* three times as long, at an eighth of the rate */
+	least = (heard.slow_of_first - 2) * (1000 * MS / SLOW) / timers;
+	print_message("%llu fast samples; %llu slow ones of one thread in %llu ms, at least %llu\n",
+		      (unsigned long long)heard.fast, (unsigned long long)heard.slow_of_first,
+		      (unsigned long long)((heard.ended - heard.begun) / MS),
+		      (unsigned long long)(least / MS));
+	assert_int_equal(heard.others, 0);
+	assert_true(heard.ended - heard.begun >= least);
 	pm_sampler_destroy(sampler);
 	end();
 }
