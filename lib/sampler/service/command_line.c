@@ -265,6 +265,8 @@ bool command_line_read(int argc, char **argv, struct command_line *ret, char *er
 	while ((option = getopt_long(argc, argv, "+p:an:u:F:c:e:g:kd:o:q", options, NULL)) != -1) {
 		if (option == '?')
 			return fail(&reader, "see the options");
+		if (optarg && !json_can_hold(optarg))
+			return fail(&reader, "\"%s\" is not UTF-8; a name has to be, here", optarg);
 		if (!take(&reader, option, optarg))
 			return false;
 		shaped = shaped || strchr("FcegkBoq", option);

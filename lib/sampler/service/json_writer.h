@@ -40,6 +40,21 @@ static inline void json_list(yajl_gen gen, const char *key)
 	(void)yajl_gen_array_open(gen);
 }
 
+/* Whether a text is UTF-8, as JSON has to be. */
+static inline bool json_can_hold(const char *value)
+{
+	yajl_gen gen = yajl_gen_alloc(NULL);
+	bool can = false;
+
+	if (gen) {
+		(void)yajl_gen_config(gen, yajl_gen_validate_utf8, 1);
+		can = yajl_gen_string(gen, (const unsigned char *)value, strlen(value)) ==
+			yajl_gen_status_ok;
+		yajl_gen_free(gen);
+	}
+	return can;
+}
+
 /* What was written, to be freed, and ends the writer; NULL without memory. */
 static inline char *json_end(yajl_gen gen)
 {

@@ -33,8 +33,8 @@ KNOWN = "known_outer;known_inner"
 
 
 def sampler(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(PROGRAM), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT,
-                          check=False, **more)
+    return subprocess.run([str(PROGRAM), *map(str, arguments)], capture_output=True, text=True,
+                          errors="backslashreplace", timeout=LIMIT, check=False, **more)
 
 
 def folded(path: Path) -> Counter[str]:
@@ -322,6 +322,7 @@ def test_options_are_a_configuration(tmp_path: Path) -> None:
     (("-F", "9", "config.json"), "config.json: a command to run stands behind --"),
     (("-a", *(word for n in range(8) for word in ("-o", f"{n}.svg"))), "more than 7 outputs"),
     (("-p", ",".join(["1"] * 65)), "more than 64 processes"),
+    (("-a", "-o", "\udce4.svg"), '"\\xe4.svg" is not UTF-8'), (("-a", "--cgroup", "\udcff"), '"\\xff" is not UTF-8'),
 ])
 def test_wrong_usage_is_told(arguments: tuple[str, ...], said: str) -> None:
     done = sampler(*arguments)
