@@ -236,30 +236,27 @@ CONFIG = """duration_ms: 60000
 flush_period_ms: 500
 incremental_state_config { clear_period_ms: 1000 }
 buffers { size_kb: 65536 }
-data_sources { config { name: "linux.perf" perf_event_config {
-  timebase { period: 1000000 counter: SW_CPU_CLOCK timestamp_clock: PERF_CLOCK_MONOTONIC }
-  callstack_sampling { scope { target_pid: %d } }
-} } }
+data_sources { config { name: "linux.perf" perf_event_config { %s } } }
 """
+needs_real = pytest.mark.skipif(not shutil.which("traced") or not shutil.which("perfetto"),
+                                reason="needs the package perfetto, which Debian has from sid on")
 
 
-@pytest.mark.peer
-@pytest.mark.skipif(not shutil.which("traced") or not shutil.which("perfetto"),
-                    reason="needs the package perfetto, which Debian has from sid on")
-def test_the_real_traced_has_each_sample(tmp_path: Path, workload: Workload) -> None:
+def recorded(folder: Path, workload: Workload, asked: str) -> tuple[perfetto.Decoded, int]:
+    """What the real traced has of three seconds, and how many samples the producer says it sent."""
     sockets = {f"PERFETTO_{name}_SOCK_NAME": f"@perfmodes-{name}-{os.getpid()}" for name in ("PRODUCER", "CONSUMER")}
     environment = {**os.environ, **sockets}
-    (tmp_path / "config").write_text(CONFIG % workload.pid, encoding="ascii")
-    with (tmp_path / "log").open("w+") as log, (tmp_path / "traced.log").open("w") as other:
+    (folder / "config").write_text(CONFIG % asked, encoding="ascii")
+    with (folder / "log").open("w+") as log, (folder / "traced.log").open("w") as other:
         real = subprocess.Popen(["traced"], env=environment, stderr=other, stdout=other)
         while f"@perfmodes-PRODUCER-{os.getpid()}" not in Path("/proc/net/unix").read_text(encoding="ascii"):
             assert real.poll() is None
             time.sleep(0.01)
         producer = subprocess.Popen(COMMAND, env=environment, stderr=log)
-        while "from here" not in (tmp_path / "log").read_text(encoding="utf-8"):
+        while "from here" not in (folder / "log").read_text(encoding="utf-8"):
             assert producer.poll() is None
             time.sleep(0.01)
-        consumer = subprocess.Popen(["perfetto", "--txt", "-c", tmp_path / "config", "-o", tmp_path / "out"], env=environment,
+        consumer = subprocess.Popen(["perfetto", "--txt", "-c", folder / "config", "-o", folder / "out"], env=environment,
                                     stderr=other)
         workload.burn(3)
         consumer.send_signal(signal.SIGINT)
@@ -268,15 +265,44 @@ def test_the_real_traced_has_each_sample(tmp_path: Path, workload: Workload) -> 
         assert producer.wait(LIMIT) == 0    # and then its traced goes
         real.terminate()
         assert real.wait(LIMIT) in (0, -signal.SIGTERM)
-    classes = perfetto.compiled(tmp_path)
-    trace, ours = classes.Trace.FromString((tmp_path / "out").read_bytes()), classes.Trace()
+    classes = perfetto.compiled(folder)
+    trace, ours = classes.Trace.FromString((folder / "out").read_bytes()), classes.Trace()
     sequences = {packet.trusted_packet_sequence_id for packet in trace.packet if packet.HasField("perf_sample")}
-    assert len(sequences) == 1
+    assert len(sequences) == 1, (folder / "log").read_text(encoding="utf-8")
     for packet in trace.packet:
         if packet.trusted_packet_sequence_id in sequences:
             packet.DiscardUnknownFields()       # what traced adds to each
             ours.packet.add().CopyFrom(packet)
-    (tmp_path / "trace").write_bytes(ours.SerializeToString())
-    found = perfetto.decode(tmp_path / "trace", classes)
-    said = re.search(r"^traced: (\d+) samples;", (tmp_path / "log").read_text(encoding="utf-8"), re.M)
-    assert said and len(found.samples) == int(said[1]) > 500 and found.restarts >= 2 and not found.untold
+    (folder / "trace").write_bytes(ours.SerializeToString())
+    said = re.search(r"^traced: (\d+) samples;", (folder / "log").read_text(encoding="utf-8"), re.M)
+    assert said
+    return perfetto.decode(folder / "trace", classes), int(said[1])
+
+
+@pytest.mark.peer
+@needs_real
+@pytest.mark.parametrize("event, least", [
+    ("period: 1000000 counter: SW_CPU_CLOCK timestamp_clock: PERF_CLOCK_MONOTONIC", 500),
+    ("period: 1000000 raw_event { type: 1 config: 0 }", 500),       # the same, by its numbers
+    ('period: 10 tracepoint { name: "raw_syscalls:sys_enter" filter: "id >= 0" }', 50)])
+def test_the_real_traced_has_each_sample(tmp_path: Path, workload: Workload, event: str, least: int) -> None:
+    scope = f"callstack_sampling {{ scope {{ target_pid: {workload.pid} }} }}"
+    found, told = recorded(tmp_path, workload, f"timebase {{ {event} }} {scope}")
+    assert len(found.samples) == told > least and found.restarts >= 2 and not found.untold
+    assert {sample.packet.perf_sample.pid for sample in found.samples} == {workload.pid}
+    assert sum("known_outer" in dict(sample.stack) for sample in found.samples) > 0.9 * least
+
+
+@pytest.mark.peer
+@needs_real
+def test_the_real_traced_has_counters_that_are_polled(tmp_path: Path, workload: Workload) -> None:
+    found, told = recorded(tmp_path, workload,
+                           "timebase { poll_period_ms: 20 counter: SW_CPU_CLOCK } followers { counter: SW_PAGE_FAULTS }")
+    assert len(found.samples) == told > 20 and not any(sample.stack for sample in found.samples)
+    last: dict[int, tuple[int, int]] = {}
+    for sample in (one.packet.perf_sample for one in found.samples):
+        now = sample.timebase_count, sample.follower_counts[0]
+        before = last.setdefault(sample.cpu, now)
+        assert now[0] >= before[0] and now[1] >= before[1]
+        last[sample.cpu] = now
+    assert any(timebase > 100_000_000 for timebase, _ in last.values())     # ns
