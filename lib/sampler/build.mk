@@ -18,7 +18,7 @@ SAMPLER_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sample
 unit-tests: $(SAMPLER_TESTS)
 # Of the service, what needs no stacks.
 TESTED := $(patsubst %,lib/sampler/service/%.c,config meaning events guard note) \
-	$(patsubst %,lib/sampler/producer/%.c,demand event_text shared) lib/wire/field.c
+	$(patsubst %,lib/sampler/producer/%.c,cpu_id demand event_text shared) lib/wire/field.c
 build/test/sampler.a: $(patsubst lib/%.c,build/test/object/%.o,$(SAMPLER_SOURCES) $(WILLING_SOURCES) $(TESTED))
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a build/test/lib.a $(wildcard lib/test/*.h lib/test/sampler/*.h)
@@ -74,7 +74,7 @@ install-sampler: $(B)/perfmodes-sampler $(B)/libperfmodes-sampler.a $(B)/libperf
 SAMPLER_FUZZ := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/sampler/*_fuzz.c))
 library-tests fuzz-targets: $(SAMPLER_FUZZ)
 build/fuzz/sampler.a: $(patsubst lib/%.c,build/fuzz/object/%.o,$(SAMPLER_SOURCES) $(patsubst %,lib/sampler/service/%.c,config meaning events) \
-	$(patsubst %,lib/sampler/producer/%.c,demand event_text) lib/wire/field.c)
+	$(patsubst %,lib/sampler/producer/%.c,cpu_id demand event_text) lib/wire/field.c)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(SAMPLER_FUZZ): build/test/%_fuzz: lib/test/%_fuzz.c build/fuzz/sampler.a build/fuzz/lib.a
 	$(call say,FUZZ,$@)

@@ -14,6 +14,7 @@
 #include "../../pm_sys.h"
 #include "../../wire/field.h"
 #include "../service/json_writer.h"
+#include "cpu_id.h"
 #include "event_text.h"
 
 #define FREQUENCY 100		/* where none is asked for */
@@ -43,9 +44,10 @@ struct listed {
 struct wish {
 	struct event_wish event, followers[DEMAND_FOLLOWERS];
 	size_t follower_count;
-	struct listed scope;
-	char cpus[DEMAND_LISTED * 6];
+	struct listed scope, cpu_ids;
+	uint16_t cpu[DEMAND_LISTED];
 	size_t cpu_count;
+	char cpus[DEMAND_LISTED * 6];	/* which they are, in the end */
 	bool has_perf, stacks, kernel, only_pids;
 	uint64_t user, more, shards, ring_pages, read_ms, timeout_ms, memory_kb, queue_kb;
 	uint64_t old_frequency;
@@ -165,13 +167,9 @@ static int take_callstack(struct reading *reading, struct fields fields)
 
 static int take_cpu(struct reading *reading, uint64_t cpu)
 {
-	struct wish *wish = &reading->wish;
-	const size_t used = strlen(wish->cpus);
-
-	if (cpu > 65535 || wish->cpu_count++ == DEMAND_LISTED)
+	if (cpu > UINT16_MAX || reading->wish.cpu_count == DEMAND_LISTED)
 		return fail(reading, "up to %d CPUs can be named, from 0 to 65535", DEMAND_LISTED);
-	(void)snprintf(wish->cpus + used, sizeof(wish->cpus) - used, "%s%u", used ? "," : "",
-		       (unsigned int)cpu);
+	reading->wish.cpu[reading->wish.cpu_count++] = (uint16_t)cpu;
 	return 0;
 }
 
@@ -194,6 +192,52 @@ static int take_cpus(struct reading *reading, const struct field *field)
 		err = take_cpu(reading, cpu);
 	}
 	return err;
+}
+
+static int take_cpu_id(struct reading *reading, const struct field *field)
+{
+	struct listed *ids = &reading->wish.cpu_ids;
+
+	if (!field->bytes || field->size >= CPU_ID || memchr(field->bytes, 0, field->size) ||
+	    ids->count == DEMAND_LISTED)
+		return fail(reading, "up to %d cpuid of at most %d letters can be named",
+			    DEMAND_LISTED, CPU_ID - 1);
+	ids->text[ids->count] = strndup((const char *)field->bytes, field->size);
+	return ids->text[ids->count++] ? 0 : -ENOMEM;
+}
+
+static int choose_by_id(struct reading *reading)
+{
+	struct wish *wish = &reading->wish;
+	struct cpu_ids ids = { (const char *const *)wish->cpu_ids.text, wish->cpu_ids.count,
+			       wish->cpu, wish->cpu_count, "" };
+	FILE *cpuinfo = fopen("/proc/cpuinfo", "re");
+	int count = cpuinfo ? cpu_ids_list(cpuinfo, &ids, wish->cpus, sizeof(wish->cpus)) : 0;
+
+	if (cpuinfo)
+		(void)fclose(cpuinfo);
+	if (count < 0)
+		return fail(reading, "too many CPUs, one here and one there, have that cpuid");
+	if (count == 0 && ids.first[0] == '\0')
+		return fail(reading, "/proc/cpuinfo tells no cpuid here, as Arm's does: name the "
+			    "CPUs, target_cpu");
+	if (count == 0)
+		return fail(reading, "no CPU has cpuid \"%s\" here: one is %s", ids.begins[0],
+			    ids.first);
+	return 0;
+}
+
+/* Writes down the CPUs by number; none: all. */
+static int choose_cpus(struct reading *reading)
+{
+	struct wish *wish = &reading->wish;
+
+	if (wish->cpu_ids.count > 0)
+		return choose_by_id(reading);
+	for (size_t i = 0, used = 0; i < wish->cpu_count; i++)
+		used += (size_t)snprintf(wish->cpus + used, sizeof(wish->cpus) - used, "%s%u",
+					 i ? "," : "", wish->cpu[i]);
+	return 0;
 }
 
 static int take_follower(struct reading *reading, const struct field *field)
@@ -245,7 +289,7 @@ static int take_perf(struct reading *reading, const struct field *field)
 	case PERF_CLEAR_MS: leave_out(reading, "unwind_state_clear_period_ms"); return 0;
 	case PERF_INSTALLED_BY:
 		return fail(reading, "target_installed_by is Android's alone, and not known here");
-	case PERF_CPUID: return fail(reading, "cpuid is not known: name the CPUs, target_cpu");
+	case PERF_CPUID: return take_cpu_id(reading, field);
 	case PERF_IGNORE_FAILURE: return 0;	/* it always is, as long as one CPU has the event */
 	default: return take_old(reading, field);
 	}
@@ -275,7 +319,7 @@ static int read_all(struct reading *reading, const unsigned char *bytes, size_t 
 	if (err == 0 && reading->ret->buffer > UINT16_MAX)
 		err = fail(reading, "buffer %llu cannot be",
 			   (unsigned long long)reading->ret->buffer);
-	return err;
+	return err == 0 ? choose_cpus(reading) : err;
 }
 
 /* ------------------------------------------------------------------------------------ as JSON */
@@ -403,6 +447,12 @@ static char *as_json(const struct wish *wish)
 	return json_end(gen);
 }
 
+static void drop(struct listed *listed)
+{
+	for (size_t i = 0; i < listed->count; i++)
+		free(listed->text[i]);
+}
+
 int demand_read(const unsigned char *bytes, size_t size, struct demand *ret, char *error,
 		size_t room)
 {
@@ -420,8 +470,8 @@ int demand_read(const unsigned char *bytes, size_t size, struct demand *ret, cha
 	if (reading->wish.old)		/* of then: stacks of all that is named */
 		reading->wish.stacks = true;
 	ret->json = err == 0 ? as_json(&reading->wish) : NULL;
-	for (size_t i = 0; i < reading->wish.scope.count; i++)
-		free(reading->wish.scope.text[i]);
+	drop(&reading->wish.scope);
+	drop(&reading->wish.cpu_ids);
 	free(reading);
 	return err == 0 && !ret->json ? -ENOMEM : err;
 }
