@@ -13,7 +13,7 @@
 
 #include "../../pm_sys.h"
 #include "../../wire/field.h"
-#include "../service/json_writer.h"
+#include "../../wire/json_writer.h"
 #include "cpu_id.h"
 #include "event_text.h"
 

@@ -3,13 +3,14 @@
 #define _GNU_SOURCE
 #include "command_line.h"
 #include "events.h"
-#include "json_writer.h"
 
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../../wire/json_writer.h"
 
 #define FREQUENCY 99
 #define READ_MS 20		/* a child that lives shorter is unwound without its memory */

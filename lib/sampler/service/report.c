@@ -10,7 +10,7 @@
 
 #include "../../pm_sys.h"
 #include "../../policy/spec/now.h"
-#include "json_writer.h"
+#include "../../wire/json_writer.h"
 #include "rotate.h"
 
 int report_open(struct report *report, const char *path)

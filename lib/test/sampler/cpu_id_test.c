@@ -25,12 +25,12 @@ static const char two_types[] =
 /* Before: what all of them are stands once, behind them. */
 static const char one_text[] =
 	"Processor\t: ARMv7 Processor rev 4 (v7l)\nprocessor\t: 0\nBogoMIPS\t: 38.40\n\n"
-	"processor\t: 1\nBogoMIPS\t: 38.40\n\nFeatures\t: swp half thumb\nCPU implementer\t: 0x41\n"
+	"processor\t: 1\nBogoMIPS\t: 38.40\n\nFeatures\t: swp thumb\nCPU implementer\t: 0x41\n"
 	"CPU architecture: 7\nCPU variant\t: 0x0\nCPU part\t: 0xc0f\nCPU revision\t: 4\n\n"
 	"Hardware\t: a board\n";
 
 static const char of_x86[] =
-	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nstepping\t: 7\n\n"
+	"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 85\nstepping\t: 7\n\n"
 	"processor\t: 1\nvendor_id\t: GenuineIntel\n\n";
 
 static int list(const char *text, struct cpu_ids *ids, char *ret, size_t room)

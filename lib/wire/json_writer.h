@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON as the service's configuration and reports have it, by yajl. */
-#ifndef JSON_WRITER_H
-#define JSON_WRITER_H
+/* JSON, by yajl: texts, numbers and flags under their keys. Not installed. */
+#ifndef WIRE_JSON_WRITER_H
+#define WIRE_JSON_WRITER_H
 
 #include <stdbool.h>
 #include <string.h>
