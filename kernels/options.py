@@ -216,11 +216,13 @@ def with_pmu(row: Row, arguments: str) -> Row:
 
 
 def with_words(row: Row, words: str) -> Row:
-    """A row whose kernel is told more; a limit says so, since it is not quite that row any more."""
+    """A row whose kernel is told more, or otherwise; a limit says so: it is not quite that row any more."""
     if not re.fullmatch(r"[\w=,.:/ -]*", words):
         raise Usage("--append takes words like lockdown=integrity")
+    told = {word.partition("=")[0] for word in words.split()}
+    kept = [word for word in row.append.split() if word.partition("=")[0] not in told]
     limit = f"its command line had: {words}"
-    return replace(row, append=f"{row.append} {words}".strip(), limits=(*row.limits, limit)) if words else row
+    return replace(row, append=" ".join([*kept, words]), limits=(*row.limits, limit)) if words else row
 
 
 def levels(args: argparse.Namespace) -> tuple[str, ...]:

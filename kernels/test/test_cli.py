@@ -104,6 +104,8 @@ def test_more_words_for_the_command_line() -> None:
     assert locked.append == f"{row.append} lockdown=integrity"
     assert locked.limits == (*row.limits, "its command line had: lockdown=integrity")
     assert options.with_words(row, "") is row
+    told = options.with_words(replace(row, append="quiet damon_stat.enabled=N"), "damon_stat.enabled=Y")
+    assert told.append == "quiet damon_stat.enabled=Y"
     with pytest.raises(Usage, match="takes words"):
         options.with_words(row, "a=$(reboot)")
 

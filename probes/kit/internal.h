@@ -33,6 +33,9 @@ void expect_faults(void);
  */
 unsigned int uncaused_faults(void);
 
+/* As it can be said: wrong counts of page faults are the machine's where it takes pages away. */
+struct finding doubted(const struct finding *finding);
+
 /* This test has a breakpoint, whose debug register any other program may take or give back. */
 void expect_breakpoints(void);
 /*

@@ -3,6 +3,7 @@
  * Verdicts of the test that is running. See say.h.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,15 +52,28 @@ void doubt_broken(void)
 		dprintf(STDOUT_FILENO, ASK_AGAIN "another program may use breakpoints\n");
 }
 
-/* What is wrong with counts of page faults is the machine's where it takes pages away. */
-static struct finding doubted(const struct finding *finding)
+/*
+ * From 6.17 on DAMON_STAT looks which pages are used, by taking away what tells it: where the
+ * processor leaves that bit to software, as 32-bit Arm does, the next access is a page fault.
+ */
+static const char *who_takes_pages(void)
+{
+	FILE *enabled = fopen("/sys/module/damon_stat/parameters/enabled", "re");
+	const int answer = enabled ? fgetc(enabled) : errno == EACCES ? 'Y' : 'N';
+
+	if (enabled)
+		(void)fclose(enabled);
+	return answer != 'Y' ? "" : " (by DAMON_STAT? damon_stat.enabled=N switches it off)";
+}
+
+struct finding doubted(const struct finding *finding)
 {
 	struct finding ret = *finding;
 	const unsigned int faults = finding->verdict == BROKEN ? uncaused_faults() : 0;
 
 	if (faults)
-		finding_set(&ret, UNKNOWN, "%u page faults came that nobody had caused: %.300s",
-			    faults, finding->reason);
+		finding_set(&ret, UNKNOWN, "%u page faults came that nobody had caused%s: %.300s",
+			    faults, who_takes_pages(), finding->reason);
 	else if (finding->verdict == BROKEN)
 		doubt_broken();
 	return ret;

@@ -63,14 +63,14 @@ void fact_str(const char *name, const char *format, ...)
 
 void fact_verdict(const char *name, enum verdict verdict, const char *reason)
 {
-	if (verdict == BROKEN && uncaused_faults())
-		verdict = UNKNOWN;	/* as say() does */
-	else if (verdict == BROKEN)
-		doubt_broken();
-	if (reason && *reason)
-		fact_str(name, "%s: %s", verdict_word(verdict), reason);
+	struct finding given, said;
+
+	finding_set(&given, verdict, "%s", reason ? reason : "");
+	said = doubted(&given);
+	if (said.reason[0])
+		fact_str(name, "%s: %s", verdict_word(said.verdict), said.reason);
 	else
-		put_line(name, verdict_word(verdict));
+		put_line(name, verdict_word(said.verdict));
 }
 
 void probe_evidence(const char *text)

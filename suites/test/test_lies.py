@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import ALONE, needs_mounts
 
 pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
 
@@ -115,11 +116,18 @@ def test_a_false_field_is_noticed(programs: Path, lie: str, probe: str, point: s
     assert false.startswith("not ok ") or "# SKIP no:" in false
 
 
-def test_page_faults_that_nobody_caused_are_held_against_no_kernel(programs: Path) -> None:
-    """A machine that takes the program's code away: what it spoils is unknown."""
-    done = subprocess.run([programs / "ring/size"], env={**os.environ, "PERFMODES_LIE": "machine.reclaims"},
+@needs_mounts
+@pytest.mark.parametrize("damon_stat", ["Y", "N"])
+def test_page_faults_that_nobody_caused_are_held_against_no_kernel(programs: Path, damon_stat: str) -> None:
+    """A machine that takes the program's code away: what it spoils is unknown. Who may do so is named."""
+    script = ('mount -t tmpfs none /sys/module && mkdir -p /sys/module/damon_stat/parameters && '
+              'echo "$1" >/sys/module/damon_stat/parameters/enabled && exec "$2"')
+    done = subprocess.run([*ALONE, "--mount", "--propagation", "private", "sh", "-c", script, "sh", damon_stat, programs / "ring/size"],
+                          env={**os.environ, "PERFMODES_LIE": "machine.reclaims"},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
-    assert "page faults came that nobody had caused" in done.stdout and "observed=" not in done.stdout
+    told = re.findall("page faults came that nobody had caused(.*?): ", done.stdout)
+    assert told and all(("damon_stat.enabled=N" in who) == (damon_stat == "Y") for who in told), done.stdout
+    assert "observed=" not in done.stdout
 
 
 @pytest.mark.parametrize(("probe", "lie", "again"), [("breakpoint/access", "count.value.more", True),
