@@ -100,7 +100,7 @@ static bool is_taken(const struct pm_refused *refused)
 
 static void say_taken(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
-	PM_SAY(ret->brief, "others hold the counters (%s)", error_name(refused));
+	PM_SAY(ret->brief, "no counter or breakpoint is free (%s)", error_name(refused));
 	PM_SAY(ret->gate, "others hold the counters or breakpoints");
 	pm_advise(ret, "end other profilers");
 	if (is_hardware(refused))

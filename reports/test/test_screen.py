@@ -358,7 +358,7 @@ def test_the_words_of_the_librarys_gates_are_known_here() -> None:
         for gate in [gates.of({"verdict": word, "reason": brief}, gates.read())] if gate}]
         if met <= last}
     assert strange <= {"2", "set-up refused: type 2 config 2: 2", "no such event here: type 2 config 2 (2)",
-                       "others hold the counters (2)", "this kernel has no 2 (ENOSYS)", "2: 2",
+                       "no counter or breakpoint is free (2)", "this kernel has no 2 (ENOSYS)", "2: 2",
                        "breakpoints on reads or on writes alone", "no CPU 2 is online (2)",
                        "no descriptor of a cgroup (2)", "EINVAL (1 + 2 pages)"}, strange
 
