@@ -5,6 +5,7 @@
 #include "events.h"
 
 #include <getopt.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,10 +123,27 @@ static bool pids(struct reader *reader, const char *text)
 	}
 }
 
+static bool user(struct reader *reader, const char *text)
+{
+	const struct passwd *known;
+	char number[16];
+
+	if (text[strspn(text, "0123456789")] == '\0')
+		return target(reader, "uid:", text, strlen(text));
+	known = getpwnam(text);
+	if (!known)
+		return fail(reader, "-u %s: there is no such user", text);
+	(void)snprintf(number, sizeof(number), "%u", known->pw_uid);
+	return target(reader, "uid:", number, strlen(number));
+}
+
 static bool output(struct reader *reader, const char *path)
 {
 	struct command_line *line = reader->line;
 
+	for (size_t i = 0; i < line->output_count; i++)
+		if (strcmp(line->outputs[i], path) == 0)
+			return fail(reader, "-o %s: it is named twice", path);
 	if (!format_of(path))
 		return fail(reader, "-o %s: the name says what is written: .svg (a flame graph), "
 			    ".folded, .pb.gz (pprof), .pftrace (Perfetto), .txt (a table of "
@@ -206,8 +224,8 @@ static bool take(struct reader *reader, int option, const char *text)
 	case 'p': return pids(reader, text);
 	case 'a': return target(reader, "any", "", 0);
 	case 'n': return target(reader, "cmd:", text, strlen(text));
-	case 'u': return target(reader, "uid:", text, strlen(text));
-	case 'G': return target(reader, "cgroup:", text, strlen(text));
+	case 'u': return user(reader, text);
+	case 'G': return target(reader, *text == '/' ? "cgroup:" : "cgroup:/", text, strlen(text));
 	case 'o': return output(reader, text);
 	case 'g': return stacks(reader, text);
 	case 'D': return milliseconds(reader, text);

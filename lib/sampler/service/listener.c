@@ -49,6 +49,7 @@ static void on_process(void *context, const struct pm_process *process,
 
 	if (!proc)
 		return;
+	source->anybody = source->anybody || process->watched;
 	proc->pid = (int)process->pid;
 	proc->parent = (int)process->parent;
 	if (change == PM_PROCESS_BORN)

@@ -16,7 +16,7 @@
 #include "../producer/producer.h"
 
 static const char usage[] =
-"usage: perfmodes-sampler [OPTION...] -p PID[,PID...] | -a | -n NAME | -u UID | --cgroup PATH\n"
+"usage: perfmodes-sampler [OPTION...] -p PID[,PID...] | -a | -n NAME | -u USER | --cgroup PATH\n"
 "       perfmodes-sampler [OPTION...] -- COMMAND [ARGUMENT...]\n"
 "       perfmodes-sampler [--check] [--duration MS] CONFIG\n"
 "       perfmodes-sampler --traced[=SOCKET] [--data-source NAME]\n"
@@ -31,7 +31,7 @@ static const char usage[] =
 "  -p, --pid PIDS       these processes, and what descends from them\n"
 "  -a, --all            all processes\n"
 "  -n, --name PATTERN   processes of that name; * matches any part\n"
-"  -u, --uid UID        processes of that user\n"
+"  -u, --uid USER       processes of that user, by name or number\n"
 "      --cgroup PATH    processes of that cgroup\n"
 "  -e, --event EVENTS   events as perf -e has them, each with outputs of its own; cpu-clock\n"
 "  -F, --frequency N    samples a second; 99\n"

@@ -104,6 +104,7 @@ struct source {
 	uint64_t next;			/* when to read, ns */
 	uint64_t deadline;		/* of the draining */
 	bool barrier;			/* is on its way */
+	bool anybody;			/* was there to be watched */
 	unsigned int mark;		/* turns until one is to be behind what was sampled */
 	uint64_t mark_at;		/* ns, not before that */
 	uint64_t anew;			/* ns that its outputs have, to begin anew then; 0 */

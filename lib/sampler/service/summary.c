@@ -137,10 +137,13 @@ int service_shortfall(const struct service *service)
 			continue;
 		if (samples == 0 && lost == 0 && !service->brief)
 			continue;	/* whom a service waits for may not be there yet */
-		if (samples == 0 && lost == 0)
+		if (samples == 0 && lost == 0 && !source->anybody)
+			fprintf(stderr, "perfmodes-sampler: no sample: nobody was there of that "
+				"name, user or cgroup\n");
+		else if (samples == 0 && lost == 0)
 			fprintf(stderr, "perfmodes-sampler: no sample: no process that was "
-				"watched caused enough of %s; were they there, and did they "
-				"work?\n", source->config->label);
+				"watched caused enough of %s; did they work?\n",
+				source->config->label);
 		else if (lost * LOST_PART > samples + lost)
 			fprintf(stderr, "perfmodes-sampler: %.0f %% of the records were lost: "
 				"fewer samples (-F, \"frequency\") or no copies of stacks (-g fp, "

@@ -141,6 +141,19 @@ def test_nothing_seen_is_no_success(tmp_path: Path) -> None:
 
 
 @pytest.mark.perf
+@pytest.mark.parametrize("who", [("-n", "nobody has this name"), ("--cgroup", "no/such"), ("-u", 4294967293)])
+def test_nobody_there_is_told(who: tuple[object, ...]) -> None:
+    done = sampler("-d", 0.2, *who)
+    assert done.returncode == 4 and "no sample: nobody was there of that name" in done.stderr, done
+
+
+def test_users_and_cgroups_have_names() -> None:
+    made = [json.loads(sampler("--print", *who).stdout)["sources"][0]["targets"] for who in
+            (("-u", "root"), ("-u", 7), ("--cgroup", "a.slice"), ("--cgroup", "/a.slice"))]
+    assert made == [["uid:0"], ["uid:7"], ["cgroup:/a.slice"], ["cgroup:/a.slice"]]
+
+
+@pytest.mark.perf
 def test_the_time_is_over_before_the_command() -> None:
     done = sampler("-q", "-d", 0.3, "--", "sleep", "600")
     assert done.returncode == 128 + signal.SIGTERM, done
@@ -322,6 +335,8 @@ def test_options_are_a_configuration(tmp_path: Path) -> None:
     (("-F", "9", "config.json"), "config.json: a command to run stands behind --"),
     (("-a", *(word for n in range(8) for word in ("-o", f"{n}.svg"))), "more than 7 outputs"),
     (("-p", ",".join(["1"] * 65)), "more than 64 processes"),
+    (("-a", "-o", "x.svg", "-o", "x.svg"), "-o x.svg: it is named twice"),
+    (("-u", "no such user"), "-u no such user: there is no such user"),
     (("-a", "-o", "\udce4.svg"), '"\\xe4.svg" is not UTF-8'), (("-a", "--cgroup", "\udcff"), '"\\xff" is not UTF-8'),
 ])
 def test_wrong_usage_is_told(arguments: tuple[str, ...], said: str) -> None:
