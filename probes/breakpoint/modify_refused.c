@@ -20,7 +20,7 @@ PROBE(TITLE("refused changes of a breakpoint")
 	    "breakpoint still counts")
       POINT(bad_pointer, "MODIFY_ATTRIBUTES with an unreadable attr is EFAULT"))
 
-/* There are changes at all. Before the test has its own breakpoint: a machine may have one alone. */
+/* There are changes at all. The test's own breakpoint comes later: a machine may have one alone. */
 static void must_change(void)
 {
 	struct perf_event_attr right = second();
