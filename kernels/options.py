@@ -130,7 +130,7 @@ def _in_the_guest(run: argparse.ArgumentParser) -> None:
     run.add_argument("--pmu", default="", metavar="ARGUMENTS",
                      help="of rows with a synthetic PMU: more arguments of its module, as in lie=frozen")
     run.add_argument("--append", default="", metavar="WORDS",
-                     help="more words for the kernel's command line, as in lockdown=integrity")
+                     help="more words for the kernel's command line, as in lockdown=integrity; in place of the row's of that name")
     run.add_argument("--hazards", action="store_true", help="run probes known to hang or crash some kernels")
 
 
