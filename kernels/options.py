@@ -30,9 +30,7 @@ interrupted"""
 
 def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
     """The command line. `add` are the verbs of other rooms."""
-    top = speak.Parser(
-        prog="python3 -m kernels", description="probe kernels in an emulator", epilog=EPILOG
-    )
+    top = speak.Parser(prog="python3 -m kernels", description="probe kernels in an emulator", epilog=EPILOG)
     verbs = top.add_subparsers(dest="verb", required=True)
     run = verbs.add_parser("run", prog=TYPED["run"], help="boot kernels and run a suite in each", epilog=EPILOG)
     _rows(run)
@@ -221,8 +219,8 @@ def with_words(row: Row, words: str) -> Row:
         raise Usage("--append takes words like lockdown=integrity")
     told = {word.partition("=")[0] for word in words.split()}
     kept = [word for word in row.append.split() if word.partition("=")[0] not in told]
-    limit = f"its command line had: {words}"
-    return replace(row, append=" ".join([*kept, words]), limits=(*row.limits, limit)) if words else row
+    limits = *row.limits, f"its command line had: {words}"
+    return replace(row, append=" ".join([*kept, words]), limits=limits) if words else row
 
 
 def levels(args: argparse.Namespace) -> tuple[str, ...]:
