@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "demand.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -197,10 +198,12 @@ static int take_cpus(struct reading *reading, const struct field *field)
 static int take_cpu_id(struct reading *reading, const struct field *field)
 {
 	struct listed *ids = &reading->wish.cpu_ids;
+	bool is_id = field->bytes && field->size < CPU_ID && ids->count < DEMAND_LISTED;
 
-	if (!field->bytes || field->size >= CPU_ID || memchr(field->bytes, 0, field->size) ||
-	    ids->count == DEMAND_LISTED)
-		return fail(reading, "up to %d cpuid of at most %d letters can be named",
+	for (size_t i = 0; is_id && i < field->size; i++)
+		is_id = isxdigit(field->bytes[i]);
+	if (!is_id)
+		return fail(reading, "up to %d cpuid of at most %d hexadecimal digits can be named",
 			    DEMAND_LISTED, CPU_ID - 1);
 	ids->text[ids->count] = strndup((const char *)field->bytes, field->size);
 	return ids->text[ids->count++] ? 0 : -ENOMEM;
