@@ -63,7 +63,8 @@ static const char *who_takes_pages(void)
 
 	if (enabled)
 		(void)fclose(enabled);
-	return answer != 'Y' ? "" : " (by DAMON_STAT? damon_stat.enabled=N switches it off)";
+	return answer != 'Y' ? "" :
+		" (by DAMON_STAT? damon_stat.enabled=N at boot switches it off)";
 }
 
 struct finding doubted(const struct finding *finding)

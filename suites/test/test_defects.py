@@ -134,7 +134,8 @@ def test_each_cause_was_read_in_a_series() -> None:
 # Causes that are in the kernel's own source, which the deviation names, on machines whose reproducer nobody has run yet.
 READ = {"kernel/events/ring_buffer.c", "kernel/trace/trace_syscalls.c", "arch/powerpc/perf/core-book3s.c", "kernel/irq_work.c",
         "kernel/events/core.c", "kernel/events/hw_breakpoint.c", "arch/powerpc/kernel/hw_breakpoint.c",
-        "arch/arm/include/asm/irq_work.h", "arch/mips/kernel/perf_event.c", "arch/arm/kernel/perf_callchain.c", "arch/s390/mm/fault.c", "include/linux/perf_event.h"}
+        "arch/arm/include/asm/irq_work.h", "arch/mips/kernel/perf_event.c", "arch/arm/kernel/perf_callchain.c",
+        "arch/s390/mm/fault.c", "include/linux/perf_event.h"}
 
 
 def test_what_is_broken_is_explained(tmp_path: Path) -> None:

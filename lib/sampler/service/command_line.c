@@ -285,7 +285,7 @@ bool command_line_read(int argc, char **argv, struct command_line *ret, char *er
 		if (option == '?')
 			return fail(&reader, "see the options");
 		if (optarg && !json_can_hold(optarg))
-			return fail(&reader, "\"%s\" is not UTF-8; a name has to be, here", optarg);
+			return fail(&reader, "\"%s\" is not UTF-8, which a name has to be", optarg);
 		if (!take(&reader, option, optarg))
 			return false;
 		shaped = shaped || strchr("FcegkBoq", option);

@@ -138,8 +138,8 @@ int service_shortfall(const struct service *service)
 		if (samples == 0 && lost == 0 && !service->brief)
 			continue;	/* whom a service waits for may not be there yet */
 		if (samples == 0 && lost == 0 && !source->anybody)
-			fprintf(stderr, "perfmodes-sampler: no sample: nobody was there of that "
-				"name, user or cgroup\n");
+			fprintf(stderr, "perfmodes-sampler: no sample: there was no process of "
+				"that name, user or cgroup\n");
 		else if (samples == 0 && lost == 0)
 			fprintf(stderr, "perfmodes-sampler: no sample: no process that was "
 				"watched caused enough of %s; did they work?\n",

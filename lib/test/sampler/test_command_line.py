@@ -144,7 +144,7 @@ def test_nothing_seen_is_no_success(tmp_path: Path) -> None:
 @pytest.mark.parametrize("who", [("-n", "nobody has this name"), ("--cgroup", "no/such"), ("-u", 4294967293)])
 def test_nobody_there_is_told(who: tuple[object, ...]) -> None:
     done = sampler("-d", 0.2, *who)
-    assert done.returncode == 4 and "no sample: nobody was there of that name" in done.stderr, done
+    assert done.returncode == 4 and "no sample: there was no process of that name" in done.stderr, done
 
 
 def test_users_and_cgroups_have_names() -> None:
