@@ -18,13 +18,9 @@ PROBE(TITLE("a cgroup removed under its event")
 static int open_removed(int *directory)
 {
 	static struct cgroups cgroups;
-	int error, fd, cpu = move_to_nth_cpu(0);
-	char root[96];
+	int fd, cpu = move_to_nth_cpu(0);
 
-	must_cgroup_root(cpu, root, sizeof(root));
-	error = cgroups_make(root, &cgroups);
-	if (error)
-		say_blocked("a cgroup cannot be made: %s", pm_errno_name(error));
+	must_make_cgroups(cpu, &cgroups);
 	*directory = open(cgroups.beside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = cgroup_open(cgroups.beside, cpu, -1);
 	cgroups_remove(&cgroups);

@@ -59,13 +59,8 @@ static void must_start_in(struct worker *child, const char *cgroup)
 FIXTURE_SETUP(samples)
 {
 	const int cpu = move_to_nth_cpu(0);
-	char root[96];
-	int error;
 
-	must_cgroup_root(cpu, root, sizeof(root));
-	error = cgroups_make(root, &self->cgroups);
-	if (error)
-		say_blocked("a cgroup cannot be made: %s", pm_errno_name(error));
+	must_make_cgroups(cpu, &self->cgroups);
 	must_start_in(&self->inside, self->cgroups.top);
 	must_start_in(&self->beside, self->cgroups.beside);
 	self->sampler = must_sample(self->cgroups.top, cpu);

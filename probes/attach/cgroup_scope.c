@@ -29,16 +29,10 @@ FIXTURE(scope)
 
 FIXTURE_SETUP(scope)
 {
-	char root[96];
-	int error;
-
 	self->cpu = move_to_nth_cpu(0);
-	must_cgroup_root(self->cpu, root, sizeof(root));
 	must_start_worker(&self->child, WORKER_CHILD);
 	ASSERT_EQ(self->cpu, worker_move(&self->child, 0));
-	error = cgroups_make(root, &self->cgroups);
-	if (error)
-		say_blocked("a cgroup cannot be made: %s", pm_errno_name(error));
+	must_make_cgroups(self->cpu, &self->cgroups);
 	self->fd = cgroup_open(self->cgroups.top, self->cpu, -1);
 	ASSERT_LE(0, self->fd);
 }

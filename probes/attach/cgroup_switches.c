@@ -18,14 +18,11 @@ static struct cgroups cgroups;
 
 static void start_in_cgroup(struct worker *child, int cpu)
 {
-	char root[96];
 	int error;
 
-	must_cgroup_root(cpu, root, sizeof(root));
 	must_start_worker(child, WORKER_CHILD);
-	error = cgroups_make(root, &cgroups);
-	if (!error)
-		error = cgroup_move(cgroups.top, child->tid);
+	must_make_cgroups(cpu, &cgroups);
+	error = cgroup_move(cgroups.top, child->tid);
 	if (error)
 		say_blocked("a task in a cgroup of its own: %s", pm_errno_name(error));
 	ASSERT_EQ(cpu, worker_move(child, 0));	/* now: a cpuset's cgroup gives it all CPUs */

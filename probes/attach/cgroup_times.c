@@ -40,15 +40,12 @@ FIXTURE(times)
 
 FIXTURE_SETUP(times)
 {
-	char root[96];
 	int error;
 
 	self->cpu = move_to_nth_cpu(0);
-	must_cgroup_root(self->cpu, root, sizeof(root));
 	must_start_worker(&self->child, WORKER_CHILD);
-	error = cgroups_make(root, &self->cgroups);
-	if (!error)
-		error = cgroup_move(self->cgroups.top, self->child.tid);
+	must_make_cgroups(self->cpu, &self->cgroups);
+	error = cgroup_move(self->cgroups.top, self->child.tid);
 	if (error)
 		say_blocked("a task in a cgroup of its own: %s", pm_errno_name(error));
 	/* Now: a cgroup with a cpuset gives a task that moves in all of its CPUs. */

@@ -56,22 +56,6 @@ static uint32_t id_of(int program)
 	return at ? strtoul(at + 8, NULL, 10) : 0;
 }
 
-struct pair {
-	int fds[2], programs[2];
-};
-
-static struct pair must_two(void)
-{
-	struct pair pair;
-	int map = must_counter();
-
-	for (int i = 0; i < 2; i++) {
-		pair.fds[i] = must_close_event();
-		pair.programs[i] = must_attach(pair.fds[i], map, 1);
-	}
-	return pair;
-}
-
 static void must_list(int fd, struct list *list)
 {
 	int answer = ask(fd, MOST, list);
@@ -80,6 +64,25 @@ static void must_list(int fd, struct list *list)
 		say_no("QUERY_BPF: ENOTTY, while SET_BPF works");
 	if (answer < 0)
 		say_broken("QUERY_BPF of a tracepoint with programs: %s", pm_errno_name(answer));
+}
+
+struct pair {
+	int fds[2], programs[2];
+};
+
+static struct pair must_two(void)
+{
+	struct pair pair;
+	int map = must_counter();
+	struct list list;
+
+	for (int i = 0; i < 2; i++) {
+		pair.fds[i] = must_close_event();
+		pair.programs[i] = must_attach(pair.fds[i], map, 1);
+		/* Before v4.15 a tracepoint takes one program; nor can it be asked there. */
+		must_list(pair.fds[i], &list);
+	}
+	return pair;
 }
 
 TEST(lists)

@@ -133,3 +133,21 @@ void must_cgroup_root(int cpu, char *path, size_t size)
 	if (error)
 		say_unknown("cgroup event: %s", pm_errno_name(error));
 }
+
+void must_make_cgroups(int cpu, struct cgroups *ret)
+{
+	char root[96];
+	int answer;
+
+	must_cgroup_root(cpu, root, sizeof(root));
+	answer = cgroups_make(root, ret);
+	if (answer < 0)
+		say_blocked("a cgroup cannot be made: %s", pm_errno_name(answer));
+	answer = cgroup_open(ret->top, cpu, -1);
+	/* Seen on 4.14.67, in cgroups of version 2. */
+	if (answer == -ENOENT)
+		say_absent("a new cgroup does not take part in perf (ENOENT), while the root does");
+	if (answer < 0)
+		say_unknown("an event on a new cgroup: %s", pm_errno_name(answer));
+	close(answer);
+}

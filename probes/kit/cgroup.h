@@ -29,6 +29,8 @@ struct cgroups {
 /* Make the three cgroups. A guard process removes them however this program ends. Returns 0 or
  * -errno. */
 int cgroups_make(const char *root, struct cgroups *ret);
+/* The same where perf takes part in them, found on a CPU. */
+void must_make_cgroups(int cpu, struct cgroups *ret);
 /* Remove them once their tasks have gone. */
 void cgroups_remove(const struct cgroups *cgroups);
 /* Move a task. Returns 0 or -errno. */

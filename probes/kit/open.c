@@ -18,6 +18,7 @@
 #include "finding.h"
 #include "internal.h"
 #include "open.h"
+#include "own_text.h"
 #include "privilege.h"
 #include "say.h"
 #include "verdict.h"
@@ -26,8 +27,10 @@ int must_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 	      unsigned long flags)
 {
 	struct finding finding;
-	int fd = pm_open(attr, pid, cpu, group, flags);
+	int fd;
 
+	map_own_text();
+	fd = pm_open(attr, pid, cpu, group, flags);
 	if (fd >= 0)
 		return fd;
 	classify_setup(-fd, attr, pid, cpu, &finding);

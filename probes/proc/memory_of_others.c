@@ -7,6 +7,7 @@
  * asked for it.
  */
 #include "probe.h"
+#include "finding.h"
 #include "worker.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -73,6 +74,9 @@ static int must_be_open(int answer, const char *what)
 {
 	if (answer == -EACCES || answer == -EPERM)
 		say_blocked("%s is refused: %s", what, pm_errno_name(answer));
+	errno = -answer;
+	if (answer == -ENOSYS)			/* CONFIG_CROSS_MEMORY_ATTACH=n, or a filter */
+		must_call(-1, what);
 	if (answer < 0)
 		say_unknown("%s: %s", what, pm_errno_name(answer));
 	return answer;

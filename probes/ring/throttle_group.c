@@ -12,7 +12,7 @@
 #include "ticker.h"
 
 #define LIMIT "/proc/sys/kernel/perf_event_max_sample_rate"
-#define ROUNDS 400
+#define LONGEST_NS 4000000000	/* for a member to be throttled and released */
 
 PROBE(TITLE("a group with a throttled member")
       SINCE("2.6.31")
@@ -57,12 +57,13 @@ static void look(struct sampler *group, struct told *told)
 /* Page faults until the member was throttled and released again. Returns how many. */
 static uint64_t fault_until_released(struct sampler *group)
 {
+	const uint64_t end = now_ns() + LONGEST_NS;
 	struct told told = { 0 };
 	uint64_t faults = 0;
 	struct ticker ticker;
 
 	must_tick(&ticker, 10);
-	for (int round = 0; round < ROUNDS && !told.released; round++) {
+	while (!told.released && now_ns() < end) {
 		for (int i = 0; i < 20; i++, faults++) {
 			ASSERT_EQ(0, cause_faults(1));
 			spin_ns(200000);

@@ -127,9 +127,13 @@ TEST(after_exec)
 {
 	struct worker child;
 	struct sampler sampler = must_watch(&child);
+	struct pm_record record;
 
 	must_fault(&child, 100);
 	must_exec_worker(&child);
+	/* A program begins with faults, on old kernels with more copies than a ring holds. */
+	while (find_record(&sampler, 0, &record))
+		;
 	must_fault(&child, 55);
 	must_find(&sampler, &child, 55);
 }
