@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import traceback
-from types import FrameType
 
-from reports import NAME
+from reports import NAME, interrupt
 
 SYSTEM = "/usr/bin/python3"
 FAULT = 4       # 1 says that a result is bad, or that one was rejected
@@ -22,12 +20,6 @@ def _missing() -> str | None:
     """The first missing module. It is only looked up, not imported, to keep the start fast."""
     from importlib.util import find_spec
     return next((name for name in PACKAGES if find_spec(name) is None), None)
-
-
-def _interrupted(_number: int, _frame: FrameType | None) -> None:
-    """The first Ctrl-C ends the work; those that follow do not disturb its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _is_short_of_memory(error: BaseException) -> bool:
@@ -57,8 +49,7 @@ def _start() -> int:
 
 
 def main() -> int:
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupted)
+    interrupt.ends_once()
     try:
         return _start()
     except KeyboardInterrupt:

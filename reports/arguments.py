@@ -17,7 +17,8 @@ def parser(works: dict[str, Work]) -> argparse.ArgumentParser:
     """The command line; `works` says what carries out each verb."""
     top = speak.Parser(
         prog=COMMAND, description="Results, profiles and tables from what a run leaves behind.",
-        epilog="Exit: 0 good, 1 bad verdicts or findings, 2 usage, 3 could not run.")
+        epilog="Exit: 0 good, 1 bad verdicts or findings, 2 usage, 3 could not run, 4 a fault of its own; `check`, "
+        "`doctor --check`: as their --help says.")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, about: str) -> argparse.ArgumentParser:
@@ -31,11 +32,17 @@ def parser(works: dict[str, Work]) -> argparse.ArgumentParser:
     return top
 
 
-def _width(value: str) -> int:
-    width = int(value)
-    if not 20 <= width <= 1000:
-        raise argparse.ArgumentTypeError("a width is 20 to 1000 columns")
-    return width
+def _number(least: int, most: int, said: str) -> Callable[[str], int]:
+    """What takes a whole number out of an option, or says what it is."""
+    def taken(value: str) -> int:
+        if not value.isdecimal() or len(value) > 9 or not least <= int(value) <= most:
+            raise argparse.ArgumentTypeError(said)
+        return int(value)
+    return taken
+
+
+_width = _number(20, 1000, "a width is 20 to 1000 columns")
+_top = _number(1, 10**9, "how many? A number from 1 on")
 
 
 def _judging(verb: Any) -> None:
@@ -72,14 +79,16 @@ def _showing(verb: Any) -> None:
     made.add_argument("-o", "--output", type=Path, help="write it there")
     made = verb("catalogue", "what the probes declare of themselves")
     made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
+    one = made.add_mutually_exclusive_group()
     for option, about in (("--count", "numbers only"), ("--markdown", "a page to read"),
                           ("--json", "for machines")):
-        made.add_argument(option, action="store_true", help=about)
+        one.add_argument(option, action="store_true", help=about)
     made.add_argument("--width", type=_width, help="columns to print")
     made = verb("coverage", "which tests of other suites the probes ask as well")
     made.add_argument("path", type=Path, nargs="*", help="program, folder or catalogue text")
-    made.add_argument("--count", action="store_true", help="numbers only")
-    made.add_argument("--markdown", action="store_true", help="a page to read")
+    one = made.add_mutually_exclusive_group()
+    one.add_argument("--count", action="store_true", help="numbers only")
+    one.add_argument("--markdown", action="store_true", help="a page to read")
     made.add_argument("--data", type=Path, default=coverage.DATA, help="the table to read")
     made.add_argument("--width", type=_width, help="columns to print")
     made = verb("defects", "what is wrong in kernels, each with a program of one file that shows it")
@@ -103,4 +112,4 @@ def _showing(verb: Any) -> None:
     made.add_argument("--write", action="store_true", help="into lib/profiles/README.md")
     made = verb("timing", "milliseconds per probe, slowest first")
     made.add_argument("result", type=Path)
-    made.add_argument("--top", type=int, help="only the slowest N")
+    made.add_argument("--top", type=_top, metavar="N", help="only the slowest N")

@@ -22,6 +22,7 @@ from reports.text import Unusable
 
 SOURCE = "probes/launcher/complaints.def"
 CLASSES = ("FAULT", "LATE", "WHERE")
+SPOILS = frozenset({"oops", "bug", "soft lockup", "hard lockup", "rcu stall", "workqueue lockup"})
 LIMIT = 50              # of one result; what is beyond it is counted in a warning
 STAMP = re.compile(r"(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)*")
 
@@ -33,6 +34,11 @@ class Complaint:
     message: str
     fault: bool
     sequence: int = -1      # its number in the log; -1 on a console, which has none
+
+    @property
+    def spoils(self) -> bool:
+        """Whether this kernel's later answers are doubtful: a task of it died, perhaps with locks held, or hangs."""
+        return self.kind in SPOILS
 
 
 @functools.cache

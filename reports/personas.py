@@ -75,3 +75,9 @@ def unknown(asked: str) -> str:
 def of_results(results: Iterable[dict[str, Any]]) -> list[str]:
     """Those that were asked as in any of them."""
     return in_order({name for each in results for name in each["personas"]})
+
+
+def missing(asked: str, results: Iterable[dict[str, Any]]) -> Unusable:
+    """What is to be raised for one that no result has; a name that no table has either is misuse."""
+    kind = Unusable if asked in names() else speak.Misused
+    return kind(speak.among("persona", asked, of_results(results)))

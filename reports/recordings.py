@@ -29,6 +29,7 @@ from reports.requirements import Finding, Need, Requirements, StandIn, Way
 from reports.text import Unusable
 
 WORKS, PARTLY, REFUSED, UNTOLD = "works", "works partly", "is refused", "is not known to work"
+NOT_THERE = "wants what is not there"
 EVENT = "event"         # the name of needs that are calls; the others are rings and requests
 
 # Requests of ioctl(2) and the points that show what they do.
@@ -332,7 +333,9 @@ def wanted(value: dict[str, Any], name: str) -> Requirements:
 
 def _beware(value: dict[str, Any]) -> str:
     said = []
-    if any(call["opened"] + call.get("pretended", 0) < call["calls"] for call in value["calls"]) or not value["calls"]:
+    if not value["calls"]:
+        said.append("it asked nothing where it was recorded: a program that gives up before its first call does the same")
+    if any(call["opened"] + call.get("pretended", 0) < call["calls"] for call in value["calls"]):
         said.append("some calls were refused where it was recorded: a program that gives up asks less than it would")
     if value["beyond"]:
         said.append(f"{value['beyond']} calls of further kinds are not in the recording")
@@ -392,6 +395,11 @@ def required(found: Sequence[Finding]) -> list[Finding]:
     return [each for each in events if not each.need.optional] or events or [*found]
 
 
+def is_there(found: Finding) -> bool:
+    """Whether what it tries last is refused, rather than not there."""
+    return not (found.stand_ins[-1] if found.stand_ins else found.answer).absent
+
+
 def works(found: Sequence[Finding]) -> str:
     """What becomes of the whole program. It works partly where some of its events do, or a later try of one."""
     words = [each.word for each in required(found)]
@@ -400,4 +408,6 @@ def works(found: Sequence[Finding]) -> str:
     if any(word in (plain.YES, plain.INSTEAD) for word in words):
         return PARTLY
     unknown = all(each.word == plain.UNKNOWN and not each.answer.absent for each in required(found))
-    return UNTOLD if unknown else REFUSED
+    if unknown:
+        return UNTOLD
+    return REFUSED if any(map(is_there, required(found))) else NOT_THERE

@@ -99,7 +99,8 @@ def add_database(made: argparse.ArgumentParser, default: str = DATABASE) -> None
 
 def add_filters(made: argparse.ArgumentParser) -> None:
     """The options that say which results are meant."""
-    for name in ("kernel", "arch", "device", "persona"):
+    made.add_argument("--kernel", default="", metavar="GLOB", help="only where the release fits, or the row of the matrix")
+    for name in ("arch", "device", "persona"):
         made.add_argument(f"--{name}", default="", metavar="GLOB", help=f"only where the {name} fits")
     made.add_argument("--kind", default="", metavar="GLOB",
                       help="only hardware, virtual, emulated or synthetic machines")

@@ -40,8 +40,19 @@ told() {
 		# lint: allow second-list: facts have other words, too
 		grep -E '^[^ ]* [^ ]* ((yes|no|blocked|absent|hazard|broken) |unknown [^ ]* .)' || :
 }
+
+# The facts of a probe that was held back whole as a hazard: it says nothing of them itself.
+held() {
+	sed -n 's/^\([^ ]* [^ ]*\) hazard \([a-z0-9_]*\.[a-z0-9_]*\)\..*/\1 \2/p' .told | sort -u |
+		while read -r persona area probe; do
+			! grep "^$persona $area [a-z]* $probe\." .told | grep -qv "^$persona $area hazard " || continue
+			sed -n "/^id=$probe\$/,/^\$/s/^fact=\([a-z0-9_]*\) verdict .*/$persona $area hazard $probe.\1/p" catalogue 2>/dev/null || :
+		done
+}
 told >.told
-trap 'rm -f .told .broken' EXIT
+trap 'rm -f .told .held .broken' EXIT
+held >.held
+cat .held >>.told
 
 personas=$(cut -d' ' -f1 plan | uniq | sed 's/[^a-z0-9_-]//g')
 row() { printf '%-12s' "$1"; shift; for cell; do printf '%8.8s' "$cell"; done; }

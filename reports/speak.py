@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
 
 from reports import NAME, text
@@ -20,9 +22,25 @@ class Misused(Unusable):
     """Raised for a word that nobody knows; the message names what was probably meant."""
 
 
-def error(line: str) -> None:
+@contextmanager
+def _on_stderr() -> Iterator[None]:
+    """What cannot be written, as on a full disk, changes no exit status: nor is it tried again at the interpreter's end."""
+    try:
+        yield
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def aside(line: str) -> None:
     """A line on standard error."""
-    print(text.clean(f"{NAME}: {line}", LIMIT), file=sys.stderr)
+    with _on_stderr():
+        print(line, file=sys.stderr)
+
+
+def error(line: str) -> None:
+    """A line on standard error, under the name that was typed."""
+    aside(text.clean(f"{NAME}: {line}", LIMIT))
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -58,6 +76,10 @@ class Parser(argparse.ArgumentParser):
             what = f"no option '{word}'{near(word, known)}" if word.startswith("-") else f"not expected: '{strange[0]}'"
             self.error(what)
         return found, strange
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        with _on_stderr() if file is sys.stderr else nullcontext():
+            super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

@@ -15,6 +15,7 @@ from reports import (answers, arguments, catalogue, coverage, defects, differenc
 from reports.text import Unusable
 
 OK, BAD, USAGE, FAILED = 0, 1, 2, 3
+OF_PROFILES = ("merge", "history", "check")
 WARNINGS_SHOWN, WARNINGS_BESIDE_SCREEN = 20, 2
 
 
@@ -74,7 +75,7 @@ def _table(args: argparse.Namespace) -> int:
     single = len(results) == 1 and not args.all and not args.persona
     made = table.columns(results, args.persona, table.names_of(args.result))
     if not made:
-        raise Unusable(speak.among("persona", args.persona, personas.of_results(results)))
+        raise personas.missing(args.persona, results)
     if args.markdown:
         for line in table.as_markdown(made, args.all or len(results) == 1):
             print(line)
@@ -118,14 +119,19 @@ def _validate_one(path: Path) -> list[str]:
 
 
 def _validate(args: argparse.Namespace) -> int:
-    bad = False
-    files = [inner for path in args.file for inner in _files(path)]
-    for path in files:
-        problems = _validate_one(path)
-        bad = bad or bool(problems)
+    """Each file, also behind one that cannot be read."""
+    worst = OK
+    for path in [inner for path in args.file for inner in _files(path)]:
+        try:
+            problems = _validate_one(path)
+        except Unusable as error:
+            speak.error(str(error))
+            worst = FAILED
+            continue
+        worst = max(worst, BAD if problems else OK)
         for problem in problems or ["valid"]:
             _say(f"{path}: {problem.removeprefix(f'{path}: ')}")
-    return BAD if bad else OK
+    return worst
 
 
 def _declared(paths: list[Path]) -> catalogue.Catalogue:
@@ -203,6 +209,8 @@ def _slice(args: argparse.Namespace) -> int:
 
 
 def _ship(args: argparse.Namespace) -> int:
+    if args.add and (args.check or not args.run):
+        raise speak.Misused("--add takes the levels of a run, which is named, and does not go with --check")
     if args.check:
         made = {name: each for run in args.run for name, each in shipped.derive(run).items()}
         profiles = shipped.load()
@@ -241,7 +249,7 @@ def _defects(args: argparse.Namespace) -> int:
     found = defects.read()
     if args.mail:
         if args.mail not in (each.name for each in found):
-            raise Unusable(f"no defect is called {text.clean(args.mail)}: {', '.join(each.name for each in found)}")
+            raise speak.Misused(speak.among("defect", args.mail, [each.name for each in found]))
         sys.stdout.write(defects.as_mail(next(each for each in found if each.name == args.mail)))
         return OK
     if args.markdown:
@@ -269,9 +277,13 @@ WORKS = {"result": _result, "validate": _validate, "lint": _lint, "table": _tabl
 
 
 def _one_verb(argv: Sequence[str]) -> Sequence[str]:
-    """`profile merge`, `profile history` and `profile check` are verbs of two words."""
-    two = len(argv) > 1 and argv[0] == "profile" and argv[1] in ("merge", "history", "check")
-    return argv[1:] if two else argv
+    """`profile merge`, `profile history` and `profile check` are verbs of two words. Raises Misused."""
+    second = argv[1] if len(argv) > 1 and argv[0] == "profile" else ""
+    if second in OF_PROFILES:
+        return argv[1:]
+    if (near := speak.near(second, OF_PROFILES)) and not Path(second).exists():
+        raise speak.Misused(f"profile: '{second}' is no result{near}")
+    return argv
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from sqlalchemy.engine import Connection
 
 from reports import catalogue, expect, speak, terminal, text
 from reports.catalogue import Catalogue
-from reports.database import connect, matrix, query, store, usage, whole
+from reports.database import connect, machine, matrix, query, store, usage, whole
 from reports.text import Unusable
 
 OK, BAD = 0, 1
@@ -39,7 +41,7 @@ def add(args: argparse.Namespace) -> int:
             if outcome.what == store.REJECTED:
                 why = outcome.why.removeprefix(f"{outcome.name}: ")
                 speak.error(f"rejected: {outcome.name}: {why}")
-    _say(", ".join(f"{count} {word}" for word, count in counts.items()) + f": {args.db}")
+    _say(", ".join(f"{count} {word}" for word, count in counts.items()) + f": {connect.shown(args.db)}")
     return BAD if counts[store.REJECTED] else OK
 
 
@@ -129,8 +131,19 @@ def declarations(connection: Connection) -> Catalogue:
     return store.declarations(connection)
 
 
+def _is_day(said: str) -> bool:
+    try:
+        return date.fromisoformat(said).isoformat() == said
+    except ValueError:
+        return False
+
+
 def wanted(args: argparse.Namespace) -> matrix.Filter:
-    """The filter that the options ask for."""
+    """The filter that the options ask for. Raises Misused where nothing could ever fit."""
+    if args.kind and not fnmatch.filter(machine.KINDS, args.kind):
+        raise speak.Misused(speak.among("kind of machine", args.kind, machine.KINDS))
+    if args.after and not _is_day(args.after):
+        raise speak.Misused(f"--after {args.after[:40]}: not a day as in 2026-11-29")
     return matrix.Filter(args.kernel, args.arch, args.device, args.persona, args.kind, args.after,
                          not args.every)
 
@@ -140,6 +153,11 @@ def _print(rows: list[dict[str, Any]], args: argparse.Namespace) -> None:
         sys.stdout.write(text.dump_json(rows))
         return
     heads = list(dict.fromkeys(name for row in rows for name in row))
+    if args.query == "coverage" and rows:       # numbers, which nobody could tell apart
+        _say("  ".join(heads))
+        for row in rows:
+            _say("  ".join(str(row[head]) or "-" for head in heads))
+        return
     for row in rows:
         _say("  ".join(str(row[head]) for head in heads if row.get(head) not in (None, "")))
 
@@ -151,6 +169,8 @@ def ask(args: argparse.Namespace) -> int:
             sys.stdout.write(text.dump_json(whole.result(connection, args.key)))
             return OK
         made = matrix.load(connection, wanted(args))
+        if not made.columns and args.query != "changes":
+            speak.error("no result is in the database, or none fits")
         if args.query in ("point", "history", "lacking") and args.key not in made.ids:
             raise Unusable(text.clean(f"{args.key}: no result was asked this point{speak.near(args.key, made.ids)}", 300))
         rows = list(ASKED[args.query](made, args))

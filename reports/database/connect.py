@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Table, create_engine, event, exc, text as sql
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import Connection, Engine, make_url
 
 from reports import text
 from reports.database import tables
@@ -42,11 +42,31 @@ def is_server(where: str) -> bool:
     return "://" in where
 
 
+def shown(where: str) -> str:
+    """A file or URL as it may be printed: without a password."""
+    if not is_server(where):
+        return where
+    try:
+        return make_url(where).render_as_string(hide_password=True)
+    except (exc.ArgumentError, ValueError):
+        return f"{where.partition('://')[0]}://..."
+
+
+def _server(where: str) -> Engine:
+    """The engine of a URL. ModuleNotFoundError, for want of a driver, is for the command line to explain."""
+    if not where.startswith(("postgresql://", "postgresql+")):
+        raise Unusable(text.clean(f"{shown(where)}: neither a file of SQLite nor postgresql://USER@HOST/NAME", 300))
+    try:
+        return create_engine(where)
+    except (exc.ArgumentError, ValueError) as error:
+        raise Unusable(text.clean(f"{shown(where)}: no address of a server: postgresql://USER@HOST/NAME", 300)) from error
+
+
 def open_engine(where: str, create: bool = False) -> Engine:
     """The engine of a file or URL. Raises Unusable when there is none and none is to be made."""
+    if is_server(where):
+        return _server(where)
     try:
-        if is_server(where):
-            return create_engine(where)
         path = Path(where)
         if create:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,8 +74,6 @@ def open_engine(where: str, create: bool = False) -> Engine:
             raise Unusable(f"{where}: no database here; make one with `./run.sh report db add RESULT...`")
         engine = create_engine(f"sqlite:///{os.path.abspath(path)}",
                                connect_args={"timeout": PATIENCE})
-    except (exc.ArgumentError, ImportError) as error:
-        raise Unusable(text.clean(f"{where}: {error}", 300)) from error
     except OSError as error:
         raise Unusable(f"{where}: {error.strerror or error}") from error
     _prepare_sqlite(engine)
@@ -135,4 +153,4 @@ def reading(engine: Engine) -> Iterator[Connection]:
             with connection.begin():
                 yield connection
     except exc.SQLAlchemyError as error:
-        raise Failed(f"database: {said(error)}") from error
+        raise Failed(text.clean(f"{engine.url.database}: {said(error)}", 300)) from error

@@ -99,10 +99,10 @@ class Filter:
 
     def fits(self, column: Column) -> bool:
         result = column.result
-        pairs = ((self.kernel, result.kernel.release), (self.arch, result.kernel.arch),
-                 (self.device, result.device.label), (self.persona, column.persona),
-                 (self.kind, result.device.kind))
-        return all(not glob or fnmatchcase(value, glob) for glob, value in pairs) \
+        pairs = ((self.kernel, (result.kernel.release, result.row)), (self.arch, (result.kernel.arch,)),
+                 (self.device, (result.device.label,)), (self.persona, (column.persona,)),
+                 (self.kind, (result.device.kind,)))
+        return all(not glob or any(fnmatchcase(value, glob) for value in values) for glob, values in pairs) \
             and result.started >= self.after
 
 

@@ -128,12 +128,12 @@ class Covered:
 
     def share(self) -> float | None:
         """The part of the hardware that could tell on which it works."""
-        told = sum(self.hardware[word] for word in wordlist.OF_KERNEL)
+        told = sum(self.hardware[word] for word in wordlist.CONCLUSIVE)
         return self.hardware["yes"] / told if told else None
 
     def in_use(self) -> float | None:
         """The part of what is in use, of that which could tell, on which it works."""
-        told = sum(self.used.get(word, 0.0) for word in wordlist.OF_KERNEL)
+        told = sum(self.used.get(word, 0.0) for word in wordlist.CONCLUSIVE)
         return self.used.get("yes", 0.0) / told if told else None
 
 
@@ -218,25 +218,39 @@ def changed(matrix: Matrix, before: Sequence[Column], after: Sequence[Column]) -
     return in_order(changes)
 
 
+Told = dict[tuple[str, int], Answer]     # (persona, point) -> the worst that devices say
+
+
+def _worst(sides: Iterable[Told]) -> Told:
+    """What several say together."""
+    found: Told = {}
+    for key, answer in (each for side in sides for each in side.items()):
+        found[key] = min((found.get(key, answer), answer), key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
+    return found
+
+
+def _levels(matrix: Matrix, name: str) -> dict[str, Told]:
+    """What a kernel says at each level of perf_event_paranoid that it was asked at; by release, row or result. Raises
+    Unusable."""
+    found: dict[str, list[Told]] = defaultdict(list)
+    for column in matrix.columns:
+        if name in (column.result.kernel.release, column.result.row, column.result.digest):
+            found[column.result.level].append({(column.persona, point): answer for point, answer in matrix.of(column).items()})
+    if not found:
+        raise Unusable(text.clean(f"{name}: no result is of this kernel; `db list` tells which there are", 300))
+    return {level: _worst(sides) for level, sides in found.items()}
+
+
 def between(matrix: Matrix, before: str, after: str) -> list[Change]:
-    """What changed from one kernel to another, where each says one thing; by release, row or result.
-    Raises Unusable where one of them has no result."""
-    sides = []
-    for name in (before, after):
-        said: dict[tuple[str, int], list[Answer]] = defaultdict(list)
-        for column in matrix.columns:
-            if name in (column.result.kernel.release, column.result.row, column.result.digest):
-                for point, answer in matrix.of(column).items():
-                    said[column.persona, point].append(answer)
-        if not said:
-            raise Unusable(text.clean(f"{name}: no result is of this kernel; `db list` tells which there are",
-                                      300))
-        sides.append({key: min(answers, key=lambda each: wordlist.WORST_FIRST.index(each.verdict))
-                      for key, answers in said.items()})
-    changes = []
-    for persona, point in sorted(sides[0].keys() & sides[1].keys()):
-        old, new = sides[0][persona, point], sides[1][persona, point]
-        if old.verdict != new.verdict:
-            changes.append(Change(persona, matrix.points[point], old.verdict, new.verdict,
-                                  matrix.reason(new)))
-    return in_order(changes)
+    """What changed from one kernel to another, where each says one thing: at the levels that both were asked at, or
+    at whatever levels they were where there is none. Raises Unusable where one of them has no result."""
+    old, new = _levels(matrix, before), _levels(matrix, after)
+    pairs = [(old[level], new[level]) for level in sorted(old.keys() & new.keys())] or [(_worst(old.values()), _worst(new.values()))]
+    changes: dict[tuple[str, ...], Change] = {}     # once, at however many levels
+    for was, now in pairs:
+        for persona, point in sorted(was.keys() & now.keys()):
+            words = was[persona, point].verdict, now[persona, point].verdict
+            if words[0] != words[1]:
+                key = matrix.points[point]
+                changes.setdefault((persona, key, *words), Change(persona, key, *words, matrix.reason(now[persona, point])))
+    return in_order(changes.values())

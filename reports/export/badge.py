@@ -19,9 +19,10 @@ def _size(said: str) -> int:
 
 
 def write(results: Sequence[Result], options: Options) -> str:
-    """The badge. Points of absent hardware and of policy are not counted: they say nothing of the kernel."""
+    """The badge. Points of absent hardware, of policy and those that were held back as a hazard are not counted: they say
+    nothing of the kernel."""
     counts = Counter(cell.verdict for cell in cells(results, options.persona))
-    told = sum(counts[word] for word in wordlist.OF_KERNEL)
+    told = sum(counts[word] for word in wordlist.CONCLUSIVE)
     left = text.clean(title(results[0]) if len(results) == 1 else "perf modes", TEXT_LIMIT)
     right = f"{counts['yes']} of {told} work" + (f", {counts['broken']} broken" if counts["broken"] else "")
     a, b = _size(left), _size(right)

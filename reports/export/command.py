@@ -53,9 +53,8 @@ def export(args: argparse.Namespace) -> int:
     """Write results in a format."""
     results = [result.load(path, expect.read(expect.FOLDER)) for path in args.result]
     options = Options(_catalogue(args.result), args.persona, args.prefix)
-    known = personas.of_results(results)
-    if args.persona and args.persona not in known:
-        raise Unusable(speak.among("persona", args.persona, known))
+    if args.persona and args.persona not in personas.of_results(results):
+        raise personas.missing(args.persona, results)
     _out(FORMATS[args.format](results, options), args.output)
     return OK
 
@@ -140,6 +139,9 @@ def _answered(args: argparse.Namespace, wanted: Requirements, path: Path) -> Ite
         level, note = _level(args.level, there.level, source, persona)
         ask = recordings.asker(lambda key: source.said(key, persona, level), source.arch)
         found = requirements.check(wanted, ask, source.arch)
+        if wanted.needs and not found:
+            elsewhere = wanted.needs[0]
+            raise speak.Misused(f"no wish '{elsewhere.name}' on {source.arch}: it is of {elsewhere.arch} alone")
         if not args.json:
             verb = f" {recordings.works(found)}" if wanted.recorded else ""
             title = f"{wanted.name}{verb}, as {persona} at {asked.at(level)}, on {source.name} ({source.about})"
@@ -158,7 +160,7 @@ def _chosen(wanted: Requirements, places: list[Path]) -> tuple[Requirements, lis
         if (near := speak.near(word, names)) and not _is_place(word):
             raise speak.Misused(f"no wish '{text.clean(word, 80)}'{near}")
     named = {str(path) for path in places} & {*names}
-    kept = tuple(need for need in wanted.needs if not named or need.name in named)
+    kept = tuple(need for need in wanted.needs if need.name in named) or wanted.needs
     return replace(wanted, needs=kept), [path for path in places if str(path) not in named]
 
 
@@ -201,7 +203,7 @@ def wishes(args: argparse.Namespace) -> int:
     named = [need for need in requirements.read(WISHES).needs if need.name]
     if args.list:
         for need in named:
-            print(f"{need.name:18} {need.what}")
+            print(f"{need.name:18} {need.what}{f' ({need.arch} alone)' if need.arch else ''}")
         return OK
     args.requirements, args.profile, check_it = None, [Path(word) for word in args.wish], args.check
     if args.program:

@@ -29,7 +29,7 @@ def arch_of(result: Result) -> str:
 def status(words: set[str]) -> str:
     """ok where all that could be told works, TODO where something does not, `..` where nobody could
     tell."""
-    if words & set(wordlist.OF_KERNEL) - {"yes"}:
+    if words & set(wordlist.CONCLUSIVE) - {"yes"}:
         return "TODO"
     return "ok" if "yes" in words else ".."
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reports import merge, profile, text, wordlist
+from reports import merge, profile, speak, text, wordlist
 from reports.export.common import Options, Result, title
 from reports.sheet import level_of
 from reports.text import Unusable
@@ -76,7 +76,7 @@ def merged(results: Sequence[Result]) -> Merged:
 def write(results: Sequence[Result], options: Options, common: Merged | None = None) -> str:
     """The header of one result, or of what several have in common, where that is not known yet."""
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,40}", options.prefix):
-        raise Unusable("a prefix is a C identifier of at most 40 characters")
+        raise speak.Misused("a prefix is a C identifier of at most 40 characters")
     made, conflicts = common or merged(results)
     found = merge.view(made, options.persona) if options.persona else made["kernel"]
     guard, guard_of = macro(options.prefix, "profile_h"), macro(options.prefix, "profile")

@@ -19,6 +19,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "data" / "recordings"
 AS_ROOT = "root"
 UNTOLD, ABSENT, UNKNOWN, EVENTS_ALONE = "?", "rest not there", "rest not known", "events alone"
 REFUSED, NOT_THERE = "refused", "not there"
+OF_ALL = {recordings.REFUSED: REFUSED, recordings.NOT_THERE: NOT_THERE, recordings.UNTOLD: UNTOLD}
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -34,28 +35,21 @@ def of(name: str, persona: str, folder: Path = FOLDER) -> Requirements | None:
     return recordings.read(of_root) if of_root.is_file() else None
 
 
-def _is_there(found: Finding) -> bool:
-    """Whether what it tries last is refused, rather than not there."""
-    return not (found.stand_ins[-1] if found.stand_ins else found.answer).absent
-
-
 def _is_untold(found: Finding) -> bool:
     """Whether nobody can tell, of something that is there."""
-    return found.word == plain.UNKNOWN and _is_there(found)
+    return found.word == plain.UNKNOWN and recordings.is_there(found)
 
 
 def word(found: Sequence[Finding]) -> str:
     """A cell: works, instead, how many kinds of its calls do, refused, not there, or ?"""
     said, asked_for = recordings.works(found), recordings.required(found)
     lacking = [each for each in asked_for if each.word not in (plain.YES, plain.INSTEAD)]
-    if said == recordings.UNTOLD:
-        return UNTOLD
+    if said in OF_ALL:
+        return OF_ALL[said]
     if said == recordings.PARTLY and not lacking:
         return plain.INSTEAD if any(each.word == plain.INSTEAD for each in asked_for) else EVENTS_ALONE
-    there = any(map(_is_there, lacking))
+    there = any(map(recordings.is_there, lacking))
     rest = ABSENT if not there else UNKNOWN if all(_is_untold(each) for each in lacking) else ""
-    if said == recordings.REFUSED:
-        return REFUSED if there else NOT_THERE
     return said if said == recordings.WORKS else \
         f"{len(asked_for) - len(lacking)} of {len(asked_for)}{', ' * bool(rest)}{rest}"
 

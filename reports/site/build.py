@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reports import personas, text, wordlist
+from reports.asked import USUAL
 from reports.database import whole
 from reports.site import (again, build_data, bundle, defects, devices, embed, evidence, feed, machines, model,
                           pages as points_pages, places, plots, programs, start, story, tables)
@@ -32,20 +33,21 @@ Say = Callable[[str], None]
 def _plots(site: Site, pages: Pages) -> None:
     persona = site.personas[0] if site.personas else ""
     spots = [spot for spot in site.spots if persona in spot.columns]
-    newest = max(spots, key=lambda spot: (spot.one.result.kernel.order, len(site.cells(spot, persona))),
-                 default=None)
+    newest = max(spots, key=lambda spot: (spot.one.result.kernel.order[0], places.is_plain(spot), spot.one.result.level == USUAL,
+                                          len(site.cells(spot, persona))), default=None)
     works = site.cells(newest, persona) if newest else {}
     arrived = [(one.since, (cell := works.get(site.matrix.ids[one.key])) is not None
                 and cell.verdict == "yes") for one in site.points]
     shares = []
     for spot in spots:
         counts = model.totals(site, spot, persona)
-        shares.append((spot.name, counts["yes"], sum(counts[word] for word in wordlist.OF_KERNEL)))
+        shares.append((spot.name, counts["yes"], sum(counts[word] for word in wordlist.CONCLUSIVE)))
     answered = Counter(cover.hardware.total() + cover.other.total()
                        for cover in site.coverage.values())
     most = sum(answered.values())
     coverage = [(text.count(number, "device"), count, most) for number, count in sorted(answered.items())][:40]
     pages.page("plots.html", "plots.html", arrivals=plots.arrivals(arrived), shares=shares,
+               newest=newest.name if newest else "",
                skews=[(spot.name, plots.skew(found)) for spot in spots if (found := _offsets(site, spot))],
                costs=_costs(site, spots),
                coverage=plots.bars("Points by the number of devices that answered", coverage))

@@ -49,7 +49,10 @@ def work(args: argparse.Namespace) -> int:
         site.usage = usage.read(args.usage) if args.usage else None
         if not site.spots:
             raise Unusable("no result is in the database, or none fits")
-        pages, missing = build.build(site, args.folder, status.update if status else lambda _said: None)
+        try:
+            pages, missing = build.build(site, args.folder, status.update if status else lambda _said: None)
+        except OSError as error:    # a write does not say into which file
+            raise Unusable(f"{error.filename or args.folder}: cannot be written: {error.strerror or error}") from error
     if missing:
         speak.error(f"without scripts: {missing}")
     print(text.clean(f"{args.folder}/index.html: {pages.count} files, {pages.bytes / 1e6:.1f} MB, "

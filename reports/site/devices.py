@@ -73,10 +73,11 @@ def stories(site: Site) -> list[Story]:
 
 
 def _steps(site: Site, story: Story) -> list[Step]:
-    """The results, each of the newest with what changed since the one before it of the same suite."""
+    """The results, each of the newest with what changed since the one before it of the same suite, at the same level."""
     steps = [Step(result) for result in story.results[:RESULTS_SHOWN]]
     for at, step in enumerate(steps[:COMPARED]):
-        before = next((each.result for each in steps[at + 1:] if each.result.suite == step.result.suite), None)
+        asked = step.result.suite, step.result.level
+        before = next((each.result for each in steps[at + 1:] if (each.result.suite, each.result.level) == asked), None)
         if before:
             step.changes = query.changed(site.matrix, story.columns[before.id], story.columns[step.result.id])
     return steps

@@ -55,7 +55,7 @@ def plans(wanted: list[Requirements], source: Source) -> list[Plan]:
     found = []
     for each in wanted:
         persona, level = each.persona, source.level()
-        findings = requirements.check(each, lambda key: source.said(key, persona, level))
+        findings = requirements.check(each, lambda key: source.said(key, persona, level), source.arch)
         found.append(Plan(persona, asked.at(level), findings))
     return found
 

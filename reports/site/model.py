@@ -189,6 +189,11 @@ class Site:
     _reasons: dict[int, str] = field(default_factory=dict)
 
     @cached_property
+    def catalogue(self) -> str:
+        """The digest of what the newest result of a whole suite was asked. The declarations are those of the tree."""
+        return max(self.matrix.columns, key=_weight).result.catalogue
+
+    @cached_property
     def areas(self) -> dict[str, list[Point]]:
         found: dict[str, list[Point]] = {}
         for point in self.points:

@@ -24,6 +24,11 @@ WHOLE = "default"               # the suite that asks everything
 _PLAIN = re.compile(r"[a-z0-9]+-([0-9]+\.[0-9]+|newest)")
 
 
+def is_plain(spot: Spot) -> bool:
+    """What people run: no synthetic PMU, and of the matrix a row without a variant."""
+    return spot.kind != "synthetic" and (not spot.row or _PLAIN.fullmatch(spot.row) is not None)
+
+
 @dataclass
 class Place:
     """A kernel on a kind of machine, at all levels that it was asked at."""
@@ -46,8 +51,7 @@ class Place:
 
     @property
     def is_plain(self) -> bool:
-        """What people run: no synthetic PMU, and of the matrix a row without a variant."""
-        return self.spot.kind != "synthetic" and (not self.spot.row or _PLAIN.fullmatch(self.spot.row) is not None)
+        return is_plain(self.spot)
 
     @property
     def is_part(self) -> bool:
@@ -165,7 +169,7 @@ def usual(places: list[Place]) -> str:
     levels = list(dict.fromkeys(at(each.usual) for each in places))
     if levels == [at(asked.USUAL)]:
         return f"{levels[0]}, which kernels have from 4.6 on unless somebody changes it"
-    return f"the level that it starts with ({', '.join(levels)})"
+    return f"the level that it was asked at ({', '.join(levels)})"
 
 
 def at(level: str) -> str:

@@ -35,7 +35,7 @@ def _json(grid: Grid) -> Iterator[str]:
     @cache
     def reason(cell: Cell | None) -> int:
         return numbers.setdefault(site.reason(cell), len(numbers)) if cell else 0
-    head = {"format": FORMAT, "kind": "table", "catalogue": site.declared.digest(), "personas": site.personas,
+    head = {"format": FORMAT, "kind": "table", "catalogue": site.catalogue, "personas": site.personas,
             "signs": {sign: word or "not asked" for word, sign in signs.items()},
             "kernels": [_kernel(spot) for spot in site.spots],
             "points": [{"key": one.key, "meaning": text.clean(one.meaning), "since": one.since} for one in site.points]}
@@ -59,9 +59,10 @@ def markdown(grid: Grid, limit: int = 400) -> str:
     spots = [*compress(site.spots, shown)]
     lines = ["| point | " + " | ".join(text.markdown(spot.name) for spot in spots) + " |",
              "|---" * (len(spots) + 1) + "|"]
+    heads = len(lines)
     for one in site.points:
         words = [cell.verdict if cell else "" for cell in compress(grid.of(one, persona), shown)]
-        if len({word for word in words if word in wordlist.OF_KERNEL}) > 1 and len(lines) < limit:
+        if len({word for word in words if word in wordlist.OF_KERNEL}) > 1 and len(lines) < heads + limit:
             lines.append(f"| {text.markdown(one.key)} | " + " | ".join(words) + " |")
     return "\n".join(lines) + "\n"
 

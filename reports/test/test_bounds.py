@@ -84,6 +84,12 @@ def test_a_full_disk_is_a_sentence(made: Path) -> None:
         assert done.returncode == 3 and done.stderr == "reports: output: No space left on device\n"
 
 
+@pytest.mark.parametrize(("verb", "status"), [("show gone", 3), ("nosuch", 2), ("show", 2), ("check", 2), ("show {}", 0)])
+def test_messages_that_nobody_can_write_change_no_status(verb: str, status: int, made: Path) -> None:
+    """1 would say that a verdict is bad."""
+    assert shell(f"{REPORTS} {verb.format(made)} 2> /dev/full").returncode == status
+
+
 INTERRUPTED = """
 import os, runpy, signal, sys
 from reports import verbs

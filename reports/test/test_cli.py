@@ -255,7 +255,7 @@ def test_table_of_several_results(make_run: MakeRun, capsys) -> None:
     rows = capsys.readouterr().out.splitlines()
     assert rows[0] == "| point | 4.6.0 root | 6.1.0 root | reason |"
     assert "| ring.write\\_backward.newest | no | yes | EINVAL |" in rows
-    assert run("table", old, old, "--persona", "nobody") == 3
+    assert run("table", old, old, "--persona", "nobody") == 2
 
 
 def test_diff_and_timing(make_run: MakeRun, capsys) -> None:
@@ -295,6 +295,15 @@ def test_validate(make_run: MakeRun, capsys, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text(json.dumps(profile))
     assert run("validate", tmp_path / "bad.json") == 1
     assert "never unknown, absent or null" in capsys.readouterr().out
+
+
+def test_validate_goes_on_behind_a_file_that_is_none(make_run: MakeRun, capsys, tmp_path: Path) -> None:
+    top = make_run()
+    (tmp_path / "cut.json").write_text('{"format": 1, "ki')
+    assert run("validate", tmp_path / "cut.json", top / "catalogue", tmp_path / "gone.json") == 3
+    said = capsys.readouterr()
+    assert said.out == f"{top / 'catalogue'}: valid\n" and said.err.count("\n") == 2
+    assert "cut.json: not usable JSON" in said.err and "gone.json: No such file" in said.err
 
 
 @pytest.mark.parametrize("content", [
@@ -378,10 +387,18 @@ def test_lint_verb(make_run: MakeRun, capsys, tmp_path: Path) -> None:
 
 
 def test_usage_is_exit_2() -> None:
-    for args in ([], ["nonsense"], ["result"], ["table", "x", "--width", "3"], ["diff", "a"]):
+    for args in ([], ["nonsense"], ["result"], ["table", "x", "--width", "3"], ["diff", "a"], ["timing", "x", "--top", "-3"],
+                 ["timing", "x", "--top", "0"], ["catalogue", "--json", "--markdown"], ["coverage", "--count", "--markdown"]):
         with pytest.raises(SystemExit) as stop:
             run(*args)
         assert stop.value.code == 2
+
+
+@pytest.mark.parametrize("width", ["abc", "\u00b2", "-1", "9" * 5000], ids=["abc", "square", "minus", "long"])
+def test_what_a_width_is(width: str, capsys) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run("show", "x", "--width", width)
+    assert stop.value.code == 2 and "a width is 20 to 1000 columns\n" in capsys.readouterr().err
 
 
 def test_every_verb_has_help(capsys) -> None:

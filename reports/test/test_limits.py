@@ -125,3 +125,11 @@ def test_a_program_is_found_by_its_name(row: Path, monkeypatch: pytest.MonkeyPat
     assert verbs.main(["check", "--for", "rr", str(row), "--persona", "rot"]) == 2
     assert verbs.main(["check", "reports/data/programs/rr.toml"]) == 2
     assert "where? Name a row that ships" in capsys.readouterr().err
+
+
+def test_a_wish_of_another_architecture_is_not_granted(row: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tree())
+    assert verbs.main(["doctor", "--as", str(row), "own-branches"]) == 2
+    done = capsys.readouterr()
+    assert "no wish 'own-branches' on x86_64: it is of ppc64 alone" in done.err and not done.out

@@ -58,7 +58,9 @@ def keys(one: dict[str, Any]) -> set[str]:
 
 def test_a_recording_that_may_be_short_says_so() -> None:
     """Not where the program went on with pretended events."""
-    assert "gives up" in wanted(call(opened=False)).beware and not wanted(call(opened=False, pretended=1)).beware
+    assert "some calls were refused" in wanted(call(opened=False)).beware
+    assert not wanted(call(opened=False, pretended=1)).beware
+    assert wanted().beware.startswith("it asked nothing where it was recorded: ")
 
 
 EVENTS = {"software": 12, "hardware": 10}
@@ -174,7 +176,9 @@ def test_tries_of_one_wish_are_one_need() -> None:
                    call("software", 0, {"freq": 1}, sampled))
     assert found.used == "cpu-clock in its place"
     assert recordings.works(check({}, call())) == recordings.WORKS
-    assert recordings.works(check(CYCLES, call("hardware", 0))) == recordings.works(check(KERNEL, call())) == recordings.REFUSED
+    assert recordings.works(check(KERNEL, call())) == recordings.REFUSED
+    assert recordings.works(check(CYCLES, call("hardware", 0))) == recordings.NOT_THERE
+    assert recordings.works(check(KERNEL | CYCLES, call("hardware", 0), call())) == recordings.REFUSED
 
 
 def test_rings_are_held_against_what_may_be_locked() -> None:
@@ -207,6 +211,9 @@ def test_recordings_go_through_the_door_of_requirements(result: str, tmp_path: P
     said = " ".join(capsys.readouterr().out.split())
     assert "fine works, as user at perf_event_paranoid=2" in said and "less works partly, as user" in said
     assert "instead count page-faults of its own thread, because of [1] user mode alone" in said
+    gone = put(tmp_path / "gone.json", recording(call("hardware", 0, flags=USER_MODE)))
+    assert verbs.main(["check", gone, "--as", result]) == 4
+    assert "gone wants what is not there, as user" in capsys.readouterr().out
     assert "untold is not known to work" in said and "points sw.switches.own_thread" in said
     assert verbs.main(["check", fine, less, "--json", "--as", result]) == 1
     assert [each["works"] for each in json.loads(capsys.readouterr().out)] == [recordings.WORKS, recordings.PARTLY]
@@ -225,14 +232,14 @@ def test_what_is_no_recording_is_one_sentence(value: Any, result: str, tmp_path:
 
 def test_rings_and_requests_are_no_events() -> None:
     ring = call(flags=USER_MODE, rings=1, pages=9, requests={"ENABLE": {"calls": 1, "failed": 0}})
-    assert recordings.works(check({"sw.events.opens.page_faults": ABSENT}, ring)) == recordings.REFUSED
+    assert recordings.works(check({"sw.events.opens.page_faults": ABSENT}, ring)) == recordings.NOT_THERE
     assert recordings.works(check({"ring=32KiB*1": BLOCKED}, ring)) == recordings.PARTLY
 
 
 def test_a_counter_beside_samples_is_a_probe() -> None:
     sample, probe = call("hardware", 1, fields={"sample_period": 9}), call(flags=USER_MODE)
     found = check({"hw.events.instructions": ABSENT}, sample, probe)
-    assert [each.need.optional for each in found] == [False, True] and recordings.works(found) == recordings.REFUSED
+    assert [each.need.optional for each in found] == [False, True] and recordings.works(found) == recordings.NOT_THERE
     assert not any(each.need.optional for each in check({}, probe, call("hardware", 1)))
     used = {**probe, "requests": {"ENABLE": {"calls": 1, "failed": 0}}}
     assert not check({}, sample, used)[1].need.optional

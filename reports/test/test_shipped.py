@@ -33,6 +33,11 @@ def letters(*profiles: dict[str, Any]) -> list[str]:
     return [line.strip() for line in made.splitlines() if line.startswith("\t{")]
 
 
+@pytest.mark.parametrize("words", [["--add"], ["--add", "--check", "run"]])
+def test_levels_are_added_from_a_run(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ship", *words]) == 2 and "--add takes the levels of a run" in capsys.readouterr().err
+
+
 def test_only_what_is_asked_and_holds_for_everybody_ships() -> None:
     full = profile_of("6.1.0-18", a__b__c="yes", a__b__d="no", hw__x__y="yes",
                       perm__x__y="yes", perm__level_file__file_agrees="yes")

@@ -27,17 +27,23 @@ def test_a_misspelt_choice_is_named(words: list[str], said: str, capsys: pytest.
     assert end.value.code == 2 and said in told and told.startswith("usage: reports")
 
 
-@pytest.mark.parametrize("words, said", [
-    (["table", "+", "--persona", "rot"], "no persona 'rot'; there are: root; did you mean root?"),
-    (["export", "csv", "+", "--persona", "rot"], "no persona 'rot'; there are: root; did you mean root?"),
-    (["db", "point", "--db", "it.db", "sw.clock.count"], "did you mean sw.clock.counts?")])
-def test_a_misspelt_name_is_named(words: list[str], said: str, make_run: MakeRun, tmp_path: Path,
+@pytest.mark.parametrize("words, status, said", [
+    (["table", "+", "--persona", "rot"], 2, "no persona 'rot'; there are: root; did you mean root?"),
+    (["table", "+", "--persona", "user"], 3, "no persona 'user'; there are: root"),
+    (["export", "csv", "+", "--persona", "rot"], 2, "no persona 'rot'; there are: root; did you mean root?"),
+    (["export", "csv", "+", "--persona", "user"], 3, "no persona 'user'; there are: root"),
+    (["export", "header", "+", "--prefix", "1-x"], 2, "a prefix is a C identifier"),
+    (["defects", "--mail", "redirected-map"], 2, "did you mean redirected-mmap?"),
+    (["profile", "histroy", "+"], 2, "profile: 'histroy' is no result; did you mean history?"),
+    (["profile", "merg"], 2, "did you mean merge?"), (["profile", "gone"], 3, "gone: No such file"),
+    (["db", "point", "--db", "it.db", "sw.clock.count"], 3, "did you mean sw.clock.counts?")])
+def test_a_misspelt_name_is_named(words: list[str], status: int, said: str, make_run: MakeRun, tmp_path: Path,
                                   monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(make_run())
     monkeypatch.chdir(tmp_path)
     assert verbs.main(["db", "add", "--db", "it.db", run]) == 0
     capsys.readouterr()
-    assert verbs.main([run if word == "+" else word for word in words]) == 3
+    assert verbs.main([run if word == "+" else word for word in words]) == status
     told = capsys.readouterr().err
     assert told.startswith("reports: ") and said in told and told.count("\n") == 1
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -94,6 +97,42 @@ def test_coverage_counts_devices_by_their_newest_result(database: Database) -> N
         found = query.coverage(matrix.load(connection, matrix.Filter(newest=False)))[NEWEST]
     assert dict(found.hardware) == {"yes": 2} and dict(found.other) == {"yes": 3}
     assert found.share() == 1.0
+    held = query.Covered(Counter(yes=1, no=1, hazard=2), used={"yes": 1.0, "no": 1.0, "hazard": 2.0})
+    assert held.share() == held.in_use() == 0.5, "a point that was held back was not asked"
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["--kind", "hardwar"], 2, "no kind of machine 'hardwar'; there are: hardware virtual emulated synthetic; did you mean hardware?"),
+    (["--kind", "virtual"], 0, "none fits"), (["--after", "yesterday"], 2, "not a day as in"), (["--after", "20261120"], 2, "not a day"),
+    (["--after", "2026-13-45"], 2, "not a day"), (["--after", "2026-11-21"], 0, "none fits"), (["--persona", "usr"], 0, "none fits"),
+    (["--after", "2026-11-20"], 0, ""), (["--kind", "hard*"], 0, ""), (["--kernel", "amd64-6.*"], 0, ""), (["--kernel", "6.1.0*"], 0, "")])
+def test_filters_that_fit_nothing_say_so(words: list[str], status: int, said: str, database: Database,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel is meant by its release, or by its row of the matrix, as the site names it."""
+    database.add(make(environment={"kernel_row": "amd64-6.1"}))
+    assert verbs.main(["db", "list", "--db", str(database.file), *words]) == status
+    told = capsys.readouterr()
+    assert said in told.err and bool(told.out) == (not told.err)
+
+
+@pytest.mark.parametrize("where, said", [
+    ("mysql://ann:secret@here/x", "mysql://ann:***@here/x: neither a file of SQLite nor postgresql://"),
+    ("postgresql://ann:secret@here:port/x", "postgresql://...: no address of a server"),
+    ("postgresql+nosuch://ann:secret@here/x", "postgresql+nosuch://ann:***@here/x: no address of a server"),
+    ("{}", "no.db: file is not a database")])
+def test_what_is_no_database_is_named_without_its_password(where: str, said: str, tmp_path: Path,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "no.db").write_text("nothing of SQLite, but long enough to be looked at " * 9)
+    assert verbs.main(["db", "list", "--db", where.format(tmp_path / "no.db")]) == 3
+    told = capsys.readouterr().err
+    assert said in told and "secret" not in told and told.count("\n") == 1
+
+
+def test_a_driver_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch,
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg2", None)
+    assert verbs.main(["db", "list", "--db", "postgresql://ann@here/x"]) == 3
+    assert "install the package python3-psycopg2" in capsys.readouterr().err
 
 
 USAGE = """format = 1
@@ -118,7 +157,9 @@ def test_coverage_by_what_is_in_use(database: Database, tmp_path: Path, capsys: 
         found = query.coverage(matrix.load(connection), usage.read(tmp_path / "usage.toml"))[NEWEST]
     assert found.used == {"no": 1.0, "yes": 9.0} and found.in_use() == 0.9
     assert verbs.main(["db", "coverage", "--usage", str(tmp_path / "usage.toml"), "--db", str(database.file)]) == 0
-    assert "90%" in capsys.readouterr().out
+    heads, *rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    assert heads == ["point", "hardware", "yes", "share", "in use", "virtual or emulated", "yes there"]
+    assert [NEWEST, "4", "2", "50%", "90%", "0", "0"] in rows and {len(row) for row in rows} == {len(heads)}
 
 
 @pytest.mark.parametrize("said", ["", "format = 1", "format = 1\n[[share]]\nweight = 1", "x" * (2 << 20),
@@ -155,6 +196,22 @@ def test_device_classes(database: Database) -> None:
     ("yes", "absent", False), ("no", "yes", False), ("blocked", "broken", False)])
 def test_only_what_worked_can_regress(before: str, after: str, worse: bool) -> None:
     assert difference.Change("root", "a.b", before, after).worse is worse
+
+
+def test_changes_are_of_the_same_level(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """What policy blocks at one level hides nothing that changed at another; a change is told once."""
+    for release, verdict in (("6.1.0", "yes"), ("6.5.0", "broken")):
+        for level, said in (("1", verdict), ("2", verdict), ("3", "blocked")):
+            database.add(make(release=release, environment={"paranoid": level},
+                              personas={"user": {NEWEST: said} if said != "yes" else {}}))
+    database.add(make(release="6.9.0", environment={"paranoid": "4"}, personas={"user": {NEWEST: "blocked"}}))
+
+    def changes(old: str, new: str) -> tuple[int, list[tuple[str, str]]]:
+        status = verbs.main(["db", "changes", old, new, "--json", "--db", str(database.file)])
+        return status, [(each["before"], each["after"]) for each in json.loads(capsys.readouterr().out)]
+
+    assert changes("6.1.0", "6.5.0") == (1, [("yes", "broken")]) and changes("6.5.0", "6.1.0") == (0, [("broken", "yes")])
+    assert changes("6.5.0", "6.9.0") == (0, [("broken", "blocked")]), "at whatever levels, where they share none"
 
 
 def test_the_command_line(database: Database, capsys: pytest.CaptureFixture[str]) -> None:

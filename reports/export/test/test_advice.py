@@ -94,6 +94,14 @@ def test_a_wish_that_nobody_has(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no wish 'own-tme'; did you mean own-time?" in capsys.readouterr().err
 
 
+def test_a_wish_of_another_machine_is_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Among all wishes it is left out; who names it is told whose it is, as the doctor does not know it there."""
+    assert verbs.main(["doctor", "--as", "amd64-6.1", "--check", "own-branches"]) == 2
+    assert "no wish 'own-branches' on x86_64: it is of ppc64 alone" in capsys.readouterr().err
+    assert verbs.main(["doctor", "--as", "amd64-6.1"]) == 0
+    assert "without the kernel" not in capsys.readouterr().out
+
+
 def test_what_is_asked_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert verbs.main(["check", "--for", "rr", "--as", "amd64-6.1"]) in (0, 1, 4)
     assert verbs.main(["check"]) == 2 and "or one of --for async-profiler bpftrace" in capsys.readouterr().err

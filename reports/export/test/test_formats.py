@@ -298,7 +298,10 @@ def test_architectures_as_the_kernel_writes_them() -> None:
     assert "|         x86: | TODO |" in made and "|       riscv: | TODO |" in made
     assert "|       alpha: |   .. |" in made
     assert features.status({"yes", "absent"}) == "ok" and features.status({"blocked"}) == ".."
+    assert features.status({"yes", "hazard"}) == "ok" and features.status({"hazard"}) == "..", "nobody asked"
 
 
 def test_a_badge_counts_what_the_kernel_answered() -> None:
-    assert "2 of 6 work, 2 broken" in written("badge")
+    made = make()
+    made["personas"]["root"]["probes"]["ring.one"]["points"]["held"] = {"verdict": "hazard", "reason": "may hang"}
+    assert "2 of 6 work, 2 broken" in written("badge", made)

@@ -13,7 +13,7 @@ pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 from reports import catalogue, expect, text
 from reports.database import command, connect, matrix, store
 from reports.database.test.conftest import sealed
-from reports.site import again, build, model, render, story
+from reports.site import again, build, model, render, story, tables
 from reports.site.test.conftest import declared, make
 
 pytestmark = pytest.mark.xdist_group("site")
@@ -108,6 +108,7 @@ def test_kernels_are_asked_once_for_all_points(farm: Farm, monkeypatch: pytest.M
         out = render.Pages(site, farm.folder / "points", False)
         for one in site.points:
             story.write(grid, out, one)
+        assert len(tables.markdown(grid, 5).splitlines()) == 2 + 5
     assert out.count == len(site.points) > 100 and len(asked) == len(site.spots) * len(site.personas)
 
 

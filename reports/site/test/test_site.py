@@ -119,6 +119,19 @@ def test_downloads_are_what_they_say(built: Path) -> None:
     assert ("x86_64 6.0.0", "user", "alpha.probe0.point0", "blocked", "EACCES: needs CAP_PERFMON") in of_json
 
 
+def test_plots_count_what_kernels_answered(built: Path) -> None:
+    """Not what was held back as a hazard; and the kernel whose bars are dark has a name."""
+    table = json.loads(unpacked(built / "data/cells.json.xz"))
+    signs = {word: sign for sign, word in table["signs"].items()}
+    page = (built / "plots.html").read_text(encoding="utf-8")
+    for at, kernel in enumerate(table["kernels"]):
+        said = [verdicts[at] for verdicts in table["cells"][table["personas"][0]]["verdicts"]]
+        yes, told = said.count(signs["yes"]), sum(said.count(signs[word]) for word in ("yes", "no", "broken"))
+        if signs["hazard"] in said:
+            assert f'>{kernel["name"]}</th><td class="n">{yes}</td><td class="n">{told}</td>' in page
+    assert re.search(r"the newest kernel measured \(.+6\.[0-9]+.*\), light", page)
+
+
 def test_what_a_program_can_do_has_four_words(built: Path) -> None:
     """Nobody asked these kernels what the wishes need: that is no "no"; and persona and level are named."""
     for page in (built / "kernel").glob("*.html"):
@@ -126,6 +139,7 @@ def test_what_a_program_can_do_has_four_words(built: Path) -> None:
         assert "wishes, as persona user at perf_event_paranoid=2: yes, no, blocked" in said
         assert said.count('<span class="v unknown">not known</span>') == said.count('<th scope="row">') > 10
         assert 'class="v no"' not in said
+        assert "sample my threads without the kernel" not in said, "a wish for Power alone"
 
 
 def test_the_whole_database_goes_with_the_site(built: Path, tmp_path: Path) -> None:
