@@ -9,6 +9,7 @@ import sys
 from importlib.util import find_spec
 
 from kernels import name
+from reports import interrupt
 
 SYSTEM = "/usr/bin/python3"
 PACKAGES = {"apt_pkg": "python3-apt", "jsonschema": "python3-jsonschema", "rich": "python3-rich",
@@ -16,6 +17,15 @@ PACKAGES = {"apt_pkg": "python3-apt", "jsonschema": "python3-jsonschema", "rich"
 
 
 def main() -> int:
+    """Ctrl-C while the packages are loaded ends it without a word: nothing was begun."""
+    interrupt.ends_once()
+    try:
+        return _start()
+    except KeyboardInterrupt:
+        return 130
+
+
+def _start() -> int:
     missing = next((name for name in PACKAGES if find_spec(name) is None), None)
     if missing and not os.environ.get("KERNELS_REEXEC") and os.access(SYSTEM, os.X_OK):
         os.environ["KERNELS_REEXEC"] = "1"

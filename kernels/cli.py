@@ -25,12 +25,13 @@ from kernels.place.bundle import bundles, find_bundle, with_suite
 from kernels.place.engine import Engine
 from kernels.place.judge import resumable
 from kernels.place.report import Report
+from kernels.probes import check_point
 from kernels.show import bisect, commits, compare, summary as show, versions
 from kernels.show.listing import listing
 from kernels.show.progress import Progress
 from kernels.source import cross, fetch, sysroot
 from kernels.source.tree import TINY, NoBuild, Tree
-from reports import text
+from reports import speak, text
 from reports.text import Unusable
 
 
@@ -79,6 +80,8 @@ def run(args: argparse.Namespace, listed: Matrix) -> int:
 
 def boot_rows(args: argparse.Namespace, rows: list[Row]) -> int:
     """Boot the rows and report on them. Returns the exit status."""
+    if args.bundle and not (args.bundle / "run.sh").is_file():
+        raise Usage(f"--bundle: no bundle in {args.bundle}: run.sh is missing")
     wanted, began = request(args), time.monotonic()
     install(args, rows)
     progress = Progress([row.name for row in rows], show.console(stderr=True))
@@ -117,9 +120,10 @@ def run_search(search: bisect.Search, point: str, whole: bool) -> tuple[bisect.A
 def bisect_rows(args: argparse.Namespace, listed: Matrix) -> int:
     """Ask one probe on as few rows as needed; answers of the same probe are kept and used again."""
     point, *ends = args.bisect
-    probe, persona = bisect.split(point)[0], args.persona or "root"
+    (probe, of_probe), persona = bisect.split(point), args.persona or "root"
     rows = {row.name: row for row in bisect.between(listed, *ends, args.versions)}
     args.probe, args.persona = [probe], persona
+    check_point(probe, of_probe)
     wanted, note = request(args), lambda line: print(line, file=sys.stderr)
     install(args, list(rows.values()))
     machine = next(iter(rows.values())).arch.bundle
@@ -256,7 +260,7 @@ def main(argv: Sequence[str]) -> int:
         return reader.leave()
     except OSError as error:  # the flush: a disk that is full
         reader.leave()
-        print(f"{name(*argv[:1] or ['run'])}: standard output: {error.strerror}", file=sys.stderr)
+        speak.aside(f"{name(*argv[:1] or ['run'])}: standard output: {error.strerror}")
         return 3
 
 
@@ -277,10 +281,10 @@ def _main(argv: Sequence[str]) -> int:
     except (RowError, Unusable, OSError) as error:
         if isinstance(error, BrokenPipeError) and reader.gone():
             raise
-        print(f"{name(args.verb)}: {text.clean(reason(error), show.LIMIT)}", file=sys.stderr)
+        speak.aside(f"{name(args.verb)}: {text.clean(reason(error), show.LIMIT)}")
         status = 2 if isinstance(error, (Usage, Unusable)) else 3
     except KeyboardInterrupt:
-        print("perfmodes: interrupted; what had finished is kept, --resume asks the rest", file=sys.stderr)
+        speak.aside("perfmodes: interrupted; what had finished is kept, --resume asks the rest")
         return 130
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -24,8 +24,8 @@ from kernels.source import kind
 from reports import personas, recordings, speak
 
 EPILOG = """exit status: 0 done and nothing unexpected, 1 broken or unexpected verdicts, or a guest
-that ended badly among its probes, 2 usage, 3 at least one kernel could not run, 130 or 143
-interrupted"""
+that ended badly among its probes, 2 usage, 3 at least one kernel could not run (one that
+is unavailable is named and left out), 130 or 143 interrupted"""
 
 
 def parser(*add: Callable[[Any], None]) -> argparse.ArgumentParser:
@@ -54,9 +54,7 @@ def _rows(run: argparse.ArgumentParser) -> None:
         help="with --arch: your own kernel image, .deb, .rpm or Android boot.img, or the archive's "
         "deb:PACKAGE[=VERSION]",
     )
-    run.add_argument(
-        "--arch", default="amd64", help="architecture of --kernel: a table of matrix.toml"
-    )
+    run.add_argument("--arch", help="architecture of --kernel: a table of matrix.toml (default: amd64)")
 
 
 def _comparisons(run: argparse.ArgumentParser) -> None:
@@ -190,13 +188,15 @@ def _other_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def chosen(args: argparse.Namespace, listed: Matrix) -> list[Row]:
-    rows = listed.pick(args.name, args.tag)
+    rows, arch = listed.pick(args.name, args.tag), args.arch or "amd64"
+    if args.arch and not args.kernel:
+        raise Usage("--arch goes with --kernel")
     if args.kernel and args.kernel.startswith("deb:"):
-        rows.append(listed.from_archive(args.kernel[4:], args.arch))
+        rows.append(listed.from_archive(args.kernel[4:], arch))
     elif args.kernel:
         if not Path(args.kernel).is_file():
             raise Usage(f"no kernel file {args.kernel}")
-        rows.append(listed.own(Path(args.kernel), args.arch))
+        rows.append(listed.own(Path(args.kernel), arch))
         if not args.kernel.endswith(".deb"):
             kind.check(Path(args.kernel), rows[-1].arch.apt)
     if not rows and not args.list:

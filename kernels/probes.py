@@ -7,12 +7,28 @@ import fnmatch
 
 from kernels import ROOT
 from kernels.errors import Usage
-from reports import speak
+from reports import catalogue, speak
+
+
+DECLARED = "build/*/declared"
+
+
+def points(probe: str) -> set[str]:
+    """The points that a probe declares where it was built; none where it was not."""
+    found = ROOT.glob(f"{DECLARED}/{probe.replace('.', '/', 1)}.txt")
+    return {point.name for path in found for each in catalogue.gather([path]).probes.values() for point in each.points()}
+
+
+def check_point(probe: str, name: str) -> None:
+    """Raise Usage for a point that the probe does not have, before anything is booted."""
+    known = points(probe)
+    if known and name not in known:
+        raise Usage(speak.among(f"point of {probe}", name, sorted(known)))
 
 
 def probes() -> set[str]:
     """The ids of the probes that were built here, for whichever machine."""
-    found = [*ROOT.glob("build/*/declared/*/*.txt"), *ROOT.glob("build/*/bundle/bin/probes/*/*")]
+    found = [*ROOT.glob(f"{DECLARED}/*/*.txt"), *ROOT.glob("build/*/bundle/bin/probes/*/*")]
     return {f"{path.parent.name}.{path.stem}" for path in found}
 
 

@@ -103,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
     listed = load(find(args.inventory))
     if args.list and not args.health:
         return listing(listed, args)
-    devices = listed.pick(args.target or (["all"] if args.health or args.report else []))
+    every = ["all"] if listed.devices and (args.health or args.report) else []
+    devices = listed.pick(args.target or every)
     if not devices:
         ways = ", ".join(f"{transport}:..." for transport in TRANSPORTS)
         raise Usage(f"which device? {' '.join(listed.devices) or 'there is no devices.toml'}; or {ways}")

@@ -84,7 +84,9 @@ class GuestPlace:
             self.setup = None
 
     def run(self, order: Order, channel: Channel, stop: threading.Event) -> Outcome:
-        """One guest. A snapshot that fails is not used again; the reason is kept beside it."""
+        """One guest. A snapshot that fails is not used again, nor one whose guest has hung: with -icount all
+        guests of it do the same, so one that was booted has to show that it is the kernel that hangs. The reason is
+        kept beside the snapshot."""
         setup = self._setup(order)
         skip = tuple(word for known in setup.row.skip for word in ("--skip", known))
         order = replace(order, args=(*order.args, *skip))
@@ -95,11 +97,11 @@ class GuestPlace:
             setup.initrd,
             channel,
             channel.log,
-            Task(work.text(order), saved),
+            Task(work.text(order), saved, unspoilt=order.unspoilt),
             kvm=self.options.kvm,
             stop=stop,
         )
-        if saved and outcome.infra:
+        if saved and (outcome.infra or outcome.ended == "hang"):
             saved.refuse(f"a guest of it ended so: {outcome.ended}: {outcome.reason}")
         self._kept = None if order.plan else order
         return outcome

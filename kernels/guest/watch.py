@@ -16,11 +16,11 @@ from pathlib import Path
 from kernels.guest import cpu_time
 from kernels.guest.qmp import Qmp
 from kernels.guest.snapshot import Snapshot
+from kernels.guest.trouble import Trouble
 from kernels.matrix import Row
 from kernels.place.channel import Channel, printable
 from kernels.place.clock import wrong_clock
 from kernels.place.outcome import Outcome
-from reports import complaints
 
 CONSOLE_LIMIT = 4 << 20
 GRACE = 5.0
@@ -34,11 +34,12 @@ PANIC = re.compile(rb"Kernel panic - not syncing: *([^\r\n]{0,200})")
 
 @dataclass
 class Task:
-    """The work of a guest, and the snapshot if it starts from one or is to be saved."""
+    """The work of a guest, and the snapshot if it starts from one or is to be saved. `unspoilt` is that of Order."""
 
     work: bytes = b""
     snapshot: Snapshot | None = None
     step: str = ""
+    unspoilt: bool = False
 
     def begin(self) -> Path | None:
         """The state to start from, if there is one."""
@@ -54,8 +55,9 @@ class Guest:
     ) -> None:
         self.row, self.channel, self.task, self.stop = row, channel, task, stop
         self.console = open(console, "wb")
-        self.console_bytes, self.tail, self.heard = 0, b"", b""
+        self.console_bytes, self.tail = 0, b""
         self.outcome = Outcome()
+        self.trouble = Trouble(channel, self.outcome.complaints)
         self.qmp: Qmp | None = None
         self.results = -1  # a file to poll; a pipe is in the selector instead
         self.line = -1
@@ -73,19 +75,9 @@ class Guest:
         self.console_bytes += len(data)
         self.tail = (self.tail + data)[-CHUNK:]
         if self.channel.probing:
-            self._listen(data)
+            self.trouble.listen(data)
         if not self.row.results_tty:
             self.on_results(data)
-
-    def _listen(self, data: bytes) -> None:
-        """Keep what the kernel complains of, with the file that came last: which probe ran then."""
-        *lines, self.heard = (self.heard + data).split(b"\n")
-        self.heard = self.heard[-CHUNK:]
-        for line in lines if complaints.possible(b"\n".join(lines)) else ():
-            one = complaints.of_message(printable(line.strip(b"\r"))[:400])
-            if one and len(self.outcome.complaints) < complaints.LIMIT:
-                last = next(reversed(self.channel.files), "the start")
-                self.outcome.complaints.append(f"after {last}: {one.message}")
 
     def on_results(self, data: bytes) -> None:
         before = self.channel.frames, self.channel.started
@@ -198,6 +190,8 @@ class Guest:
             return self._finished(channel.exit_status)
         if "end" in self.outcome.times and self._now() - self.outcome.times["end"] > GRACE:
             return self._finished(0)
+        if self.task.unspoilt and self.trouble.answered:
+            return self._end("spoilt", self.trouble.spoilt)
         return self._guest_ended() or self._too_late()
 
     def _whole(self) -> bool:

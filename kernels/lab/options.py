@@ -7,13 +7,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+ABOUT = "jobs and results of LAVA; guests as devices"
 EPILOG = "exit status: 0 done, 1 broken or unexpected verdicts, 2 usage, 3 no result"
 
 
 def add(verbs: Any) -> None:
     made = verbs.add_parser(
-        "lab", prog="python3 -m kernels lab", epilog=EPILOG, description="jobs and results of LAVA; guests as devices"
-    )
+        "lab", prog="python3 -m kernels lab", epilog=EPILOG, help=ABOUT, description=ABOUT
+    )  # fmt: skip
     kinds = made.add_subparsers(dest="kind", required=True)
     one = kinds.add_parser("job", help="print a job for a device type and a suite")
     _job_options(one)

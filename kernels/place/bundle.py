@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kernels import ROOT
@@ -19,7 +20,20 @@ from kernels.place.scratch import temporary
 
 QUIET = 2.0  # seconds of a build of which nothing is told
 
-_building = threading.Lock()  # make is run once at a time
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """make is run once at a time in this tree, by whichever process. Where nothing can be written make says so."""
+    file = None
+    with suppress(OSError):
+        (ROOT / "build").mkdir(exist_ok=True)
+        file = os.open(ROOT / "build/.making", os.O_RDONLY | os.O_CREAT, 0o644)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if file is not None:
+            os.close(file)
 
 
 @contextmanager
@@ -47,7 +61,7 @@ def find_bundle(machine: str, build: bool, install: bool) -> Path:
     if build:
         words = ["-s", f"-j{os.cpu_count() or 1}", f"ARCH={machine}", "bundle"]
         words += [] if install else ["NO_INSTALL=1"]
-        with _told(machine):
+        with _told(machine), _alone():
             result = subprocess.run(
                 ["make", "-C", str(ROOT), "--no-print-directory", *words],
                 capture_output=True,
@@ -67,8 +81,7 @@ def bundles(machines: Iterable[str], build: bool, install: bool) -> dict[str, Pa
     found: dict[str, Path | str] = {}
     for machine in dict.fromkeys(machines):
         try:
-            with _building:
-                found[machine] = find_bundle(machine, build, install)
+            found[machine] = find_bundle(machine, build, install)
         except RowError as error:
             found[machine] = str(error)
     return found

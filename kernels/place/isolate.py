@@ -5,7 +5,7 @@ When a machine goes down among several probes, the one that was running is accus
 alone. If the machine goes down again, the probe gets a second try, because emulators fail too. A
 file in the place of the probe's answer says how often the machine went down and with which last
 words. What that means for a verdict is for reports to say. An emulator that dies is handled alike;
-it says nothing about a kernel.
+it says nothing about a kernel. What follows a probe that spoilt its machine is asked of another one.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Isolation:
     def _settle(self, steps: tuple[Step, ...], ran: Ended) -> None:
         missing = [step for step in steps if step not in ran.answered]
         ended, moved = ran.outcome.ended, len(missing) < len(steps)
-        if missing and ended == "dropped" and moved:
+        if missing and ended in ("dropped", "spoilt") and moved:
             self.left.appendleft(tuple(missing))
         elif missing and (ran.outcome.infra or ended not in DOWN):
             said = f"{ran.outcome.ended}: {ran.outcome.reason}"

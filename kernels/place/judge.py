@@ -24,7 +24,7 @@ def runs_of(folder: Path) -> dict[str, Path]:
     """The result directories of a place: itself, or one for each level."""
     if (folder / "env").exists():
         return {"": folder}
-    return {path.parent.name: path.parent for path in sorted(folder.glob("*/env"))}
+    return {path.parent.name: path.parent for path in sorted(folder.glob("paranoid-*/env"))}
 
 
 def _reported(run: Path) -> dict[str, Any]:
@@ -121,6 +121,8 @@ def resumable(results: Path, name: str, whole: bool = False) -> Report | None:
     only one that answered everything has finished."""
     report = recorded(results, name)
     if report is None or report.outcome.infra or report.outcome.ended == "interrupted":
+        return None
+    if not runs_of(results / name):     # whose env is lost; nothing else says which kernel answered
         return None
     if whole and (report.outcome.ended != "done" or report.lost):
         return None

@@ -18,6 +18,7 @@ class Outcome:
     panic       the kernel panicked or reset itself
     hang        nothing more came within the time allowed
     flood       the console or the results line exceeded its limit and was cut off
+    spoilt      the kernel failed in a probe and went on; the rest of the order is for another machine
     dropped     the connection was lost; the machine itself may be well
     died        the emulator or the transport ended by itself or never started
     interrupted somebody ended the run; what had finished is kept

@@ -46,6 +46,8 @@ class Order:
 
     levels    values of perf_event_paranoid to set one after the other, a result each
     limit     seconds for the whole run; 0 leaves it to the place
+    unspoilt  end it behind a probe in which the kernel failed (an oops, a stall, a process that cannot be killed):
+              what follows is asked elsewhere. A place that has one machine need not heed it.
     """
 
     suite: str
@@ -53,6 +55,7 @@ class Order:
     levels: tuple[str, ...] = ()
     plan: tuple[Step, ...] = ()
     limit: int = 0
+    unspoilt: bool = False
 
     def only(self, plan: tuple[Step, ...], *flags: str) -> Order:
         return replace(self, plan=plan, args=(*self.args, *flags))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kernels.errors import Missing, Usage
 from kernels.matrix import Matrix, Row
-from reports import wordlist
+from reports import speak, wordlist
 from reports.text import Unusable, clean, load_json
 
 POINT = re.compile(r"([a-z0-9_]+\.[a-z0-9_]+)\.([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)")
@@ -109,7 +109,7 @@ def between(listed: Matrix, first: str, last: str, alone: bool = False) -> list[
     """The rows from one to the other, the older first; one row is enough where it may be `alone`."""
     for name in (first, last):
         if name not in listed.rows:
-            raise Usage(f"no kernel {name!r} in the matrix")
+            raise Usage(speak.among("kernel", name, listed.rows))
     one, two = sorted((listed.rows[first], listed.rows[last]), key=_series)
     if one.name == two.name and alone:
         return [one]

@@ -190,7 +190,10 @@ def closing(
     said of a place what the operator may read."""
     reports.sort(key=lambda report: names.index(report.name))
     file = folder / "rows.txt"
-    file.write_text("".join(f"{full(report)}\n" for report in reports), encoding="utf-8")
+    try:
+        file.write_text("".join(f"{full(report)}\n" for report in reports), encoding="utf-8")
+    except OSError as error:    # which does not say into which file
+        raise OSError(error.errno, error.strerror, str(file)) from error
     picture(reports, console(), what, spoken)
     print(total(reports, wall, what))
     print(f"in full: {os.path.relpath(file)}")

@@ -99,6 +99,10 @@ class Fake:
         self._send(steps[:1], channel)
         return Outcome("dropped", "the connection was lost", "probes")
 
+    def _spoilt(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
+        self._send(steps[:1], channel)
+        return Outcome("spoilt", "after root/a.b.ktap: kernel BUG at fs/a.c:1!", "probes")
+
     def _complains(self, steps: tuple[Step, ...], channel: Channel, *rest: object) -> Outcome:
         heard = ["after root/a.b.ktap: Oops: 0002 [#1] SMP",
                  "after root/a.b.ktap: WARNING: suspicious RCU usage"]  # fmt: skip

@@ -398,6 +398,18 @@ def test_a_row_whose_boot_json_is_not_one_is_run_again(tmp_path: Path, spoil: An
     assert resumable(tmp_path / "results", "a") is None, "and nobody waits for it"
 
 
+def test_a_row_whose_env_is_lost_is_run_again(tmp_path: Path) -> None:
+    """Its personas have files of that name, too, and are no levels."""
+    Stub(tmp_path, {"a": GOOD}).boot(rows("a")[0])
+    folder = tmp_path / "results" / "a"
+    (folder / "root" / "env").write_text("uid=0\n")
+    env = (folder / "env").rename(tmp_path / "env")
+    assert resumable(tmp_path / "results", "a") is None
+    env.rename(folder / "env")
+    again = resumable(tmp_path / "results", "a")
+    assert again and not again.error
+
+
 def test_counts_are_of_this_report_and_no_earlier_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -439,7 +451,7 @@ def test_a_panic_among_the_probes_is_a_result_with_the_console_tail(tmp_path: Pa
 def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     stop = threading.Event()
     runner = Stub(
-        tmp_path, {"a": GOOD, "b": f"init; ktap; echo $$ > {tmp_path}/pid; sleep 60"}, stop
+        tmp_path, {"a": GOOD, "b": f"init; echo $$ > {tmp_path}/pid; ktap; sleep 60"}, stop
     )
     first, second = rows("a", "b")
     runner.boot(first)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kernels import ROOT, __main__, cli, matrix, options
+from kernels import ROOT, __main__, cli, matrix, options, probes
 from kernels.errors import Usage
 from kernels.place.outcome import Outcome
 from kernels.place.report import Report
@@ -66,6 +67,9 @@ def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["uml", "--probe", "ring.write_bakward"], "no probe is called 'ring.write_bakward'"),
         (["uml", "--probe", "sw.*", "--probe", "ring.write_bakward"], "; did you mean ring.write_backward?"),
         (["uml", "--junit", "/nowhere/x.xml"], "--junit: no folder /nowhere"),
+        (["uml", "--bundle", "/nowhere"], "--bundle: no bundle in /nowhere: run.sh is missing"),
+        (["uml", "--arch", "arm64"], "--arch goes with --kernel"),
+        (["--bisect", "sw.clocks.cpu", "amd64-5.1", "amd64-6.1"], "; did you mean amd64-5.10, amd64-5.10-pmu"),
     ],
 )
 def test_usage_errors_are_one_line(
@@ -74,6 +78,36 @@ def test_usage_errors_are_one_line(
     assert cli.main(["run", *args]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1 and error.startswith("run.sh kernels: ")
+
+
+def test_a_point_that_a_probe_has_not_is_named_before_a_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the probe was not built, its guests are still to say so."""
+    monkeypatch.setattr(probes, "ROOT", tmp_path)
+    probes.check_point("sw.clocks", "cpx")
+    declared = tmp_path / "build/x86_64/declared/sw/clocks.txt"
+    declared.parent.mkdir(parents=True)
+    declared.write_text("id=sw.clocks\ntitle=t\nsince=2.6.31\npoint=cpu counts\npoint=task counts\nfact=x bool - y\n")
+    probes.check_point("sw.clocks", "cpu")
+    with pytest.raises(Usage, match="no point of sw.clocks 'cpx'; there are: cpu task; did you mean cpu[?]"):
+        probes.check_point("sw.clocks", "cpx")
+
+
+def test_every_verb_is_listed_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert all(re.search(rf"^    {verb} +[a-z]", said, re.MULTILINE) for verb in cli.VERBS)
+
+
+@pytest.mark.parametrize("what", ["--report", "--health"])
+def test_without_an_inventory_there_is_no_device(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is said of a word that nobody typed, as `all`."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("PERFMODES_DEVICES", raising=False)
+    assert cli.main(["device", what]) == 2
+    assert "which device? there is no devices.toml; or ssh:..." in capsys.readouterr().err
 
 
 def test_a_misspelt_verb_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,6 +347,29 @@ def test_a_second_signal_does_not_break_off_the_clean_up(first: int, status: int
     assert "already ending" in complained and "Traceback" not in complained
 
 
+EARLY = """
+import builtins, os, signal, sys
+load = builtins.__import__
+def interrupted(name, *more):
+    if name.startswith("rich"):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+    return load(name, *more)
+import kernels.__main__ as top
+builtins.__import__ = interrupted
+sys.argv = ["kernels", "run", "--list"]
+sys.exit(top.main())
+"""
+
+
+def test_an_interrupt_while_it_is_loaded_ends_it_quietly() -> None:
+    done = subprocess.run(
+        ["/usr/bin/python3", "-c", EARLY], cwd=ROOT, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("words", [["run", "--list"], ["run", "--help"], ["device", "--help"]], ids=" ".join)
 def test_a_reader_that_leaves_ends_it_quietly(words: list[str]) -> None:
     """As `head` does: no message, and the status that a shell gives SIGPIPE."""
@@ -332,6 +389,19 @@ def test_a_full_disk_is_told() -> None:
         )
     said = done.stderr.decode()
     assert done.returncode == 3 and "No space left on device" in said and "Traceback" not in said
+
+
+def test_a_full_disk_of_results_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.txt").symlink_to("/dev/full")
+    assert cli.main(["run", "amd64-6.5", "--no-install", "--out", str(tmp_path)]) == 3
+    assert capsys.readouterr().err.endswith(f"run.sh kernels: {tmp_path}/rows.txt: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", [["run", "nosuch"], ["run", "--nosuch"]], ids=" ".join)
+def test_messages_that_nobody_can_write_change_no_status(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        argv = [sys.executable, "-m", "kernels", *words]
+        assert subprocess.run(argv, stderr=full, cwd=ROOT, check=False).returncode == 2
 
 
 def test_another_broken_pipe_is_told(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

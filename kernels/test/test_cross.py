@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import fcntl
 import io
 import platform
 import subprocess
@@ -140,10 +141,13 @@ def test_make_leaves_other_names_of_this_machine_alone(compiler: list[str]) -> N
 def test_a_bundle_is_made_without_packages_for_who_wants_none(
     install: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And by one process at a time."""
     asked: list[list[str]] = []
 
     def make(argv: list[str], **more: object) -> subprocess.CompletedProcess[str]:
         asked.append(argv)
+        with (tmp_path / "build/.making").open() as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         (tmp_path / "build/s390x/bundle").mkdir(parents=True)
         (tmp_path / "build/s390x/bundle/run.sh").touch()
         return subprocess.CompletedProcess(argv, 0, "", "")

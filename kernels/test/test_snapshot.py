@@ -6,17 +6,24 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kernels import matrix
-from kernels.guest import machine, snapshot
+from kernels.guest import machine, place, snapshot
 from kernels.guest.qmp import Qmp
 from kernels.guest.setup import Kernel, Setup
 from kernels.guest.snapshot import Snapshot
 from kernels.matrix import Row
+from kernels.place.channel import Channel
+from kernels.place.outcome import Outcome
+from kernels.place.place import Order
+from kernels.source.fetch import Fetcher
+from kernels.source.mirror import Mirror
 
 LISTED = matrix.load()
 
@@ -83,6 +90,31 @@ def test_a_failure_of_a_busy_machine_is_forgotten(tmp_path: Path) -> None:
     saved.settle("State blocked by device")
     os.utime(tmp_path / "a.no", (1000, 1000))
     assert saved.refused == "State blocked by device", "that does not change"
+
+
+@pytest.mark.parametrize(
+    ("stage", "ended", "kept"),
+    [("probes", "done", True), ("probes", "panic", True), ("probes", "hang", False), ("ready", "hang", False)],
+)
+def test_a_guest_that_hung_is_no_witness_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, ended: str, kept: bool
+) -> None:
+    """With -icount what comes from one snapshot does the same each time: the next guest is booted."""
+    saved = Snapshot(tmp_path / "a.state")
+    saved.state.write_bytes(b"state")
+    begun: list[Snapshot | None] = []
+
+    def boot(*words: Any, **_more: Any) -> Outcome:
+        begun.append(words[5].snapshot)
+        return Outcome(ended, "no file for 600 s", stage, start="snapshot")
+
+    monkeypatch.setattr(place, "boot", boot)
+    guests = place.GuestPlace(LISTED.rows["ppc64el-power8"], Fetcher(Mirror("", "", ""), tmp_path))
+    guests.setup = Setup(guests.row, Kernel(tmp_path / "kernel", {}), b"", saved)
+    for _ in range(2):
+        plan = (("root", "attach.churn"),)
+        guests.run(Order("full", plan=plan), Channel(tmp_path / "out"), threading.Event())
+    assert begun == [saved, saved if kept else None] and saved.exists == kept
 
 
 def test_only_so_much_is_kept(tmp_path: Path) -> None:
