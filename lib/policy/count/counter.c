@@ -65,7 +65,7 @@ static int open_plain(struct pm_counters *counters, size_t index, int group_fd)
 	 * (83a7a4d643d3, v5.17). Bit 0, a counter of 64 bits, is left alone: the page does not
 	 * need it, and where only the cycle counter is that wide, two such events take turns.
 	 */
-	if (pm_is_hardware(spec) && spec->config1 == 0 && !counters->inherit &&
+	if (pm_is_hardware(spec->type) && spec->config1 == 0 && !counters->inherit &&
 	    !(counters->flags & PM_COUNTERS_SYSTEM_CALL)) {
 		int fd;
 
@@ -96,7 +96,7 @@ static int open_event(struct pm_counters *counters, size_t index, int group_fd)
 	return err;
 }
 
-static void undo(struct pm_counters *counters)
+static void close_all(struct pm_counters *counters)
 {
 	pm_counters_unmap_pages(counters);
 	for (size_t i = counters->count; i-- > 0;) {
@@ -136,7 +136,7 @@ static int open_all(struct pm_counters *counters, size_t *failed)
 
 			counter->fd = -1;
 			*failed = i;
-			undo(counters);
+			close_all(counters);
 			return err;
 		}
 		counter->leader = leader;
@@ -343,7 +343,7 @@ void pm_counters_destroy(struct pm_counters *counters)
 {
 	if (counters == NULL)
 		return;
-	undo(counters);
+	close_all(counters);
 	free(counters);
 }
 

@@ -50,8 +50,7 @@ static size_t map_all(struct pm_counters *counters)
 		struct counter *counter = &counters->counters[i];
 		void *page;
 
-		if (!pm_is_hardware(&counters->specs[i]) &&
-		    counters->specs[i].type <= PERF_TYPE_BREAKPOINT)
+		if (pm_takes_no_turns(counters->specs[i].type))
 			continue;
 		if (counters->parent == NULL)
 			counters->parent = map_parent();

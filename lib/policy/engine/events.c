@@ -51,13 +51,10 @@ static int add(struct event_list *events, const struct session_event *event, uin
 static int leader_of(const struct event_list *events, const struct session_event *event)
 {
 	const struct pm_plan *plan = events->plan;
-	const struct plan_event *planned = &plan->events[event->spec];
-	const struct plan_event *leader = pm_group_leader(plan, planned);
+	const struct plan_event *leader = pm_group_led_by(plan, &plan->events[event->spec]);
 	const pid_t tid = event->tid ? event->tid : pm_gettid();
 
-	if (leader == NULL || leader == planned)
-		return -1;
-	for (size_t i = events->count; i-- > 0;)
+	for (size_t i = events->count; leader != NULL && i-- > 0;)
 		if (&plan->events[events->list[i].spec] == leader &&
 		    events->list[i].tid == tid && events->list[i].cpu == event->cpu)
 			return events->list[i].fd;

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
+#include "../spec/now.h"
 #include "engine.h"
 #include "wait.h"
 
@@ -24,13 +25,10 @@ int pm_pollable_watch(const struct pollable *pollable, int fd)
 
 void pm_pollable_arm(const struct pollable *pollable, uint64_t ns)
 {
-	const struct timespec tick = {
-		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000),
-	};
-	const struct itimerspec when = { .it_value = tick, .it_interval = tick };
+	const struct itimerspec each = pm_each(ns);
 
 	/* That also takes back what has expired. */
-	(void)timerfd_settime(pollable->timer, 0, &when, NULL);
+	(void)timerfd_settime(pollable->timer, 0, &each, NULL);
 }
 
 void pm_pollable_renew(struct pm_session *session)

@@ -20,6 +20,7 @@ struct session_ring {
 	/* Of a sampler, which delivers the records of all rings by their times: */
 	const struct perf_event_header *held;	/* read and not delivered yet; `time` is its */
 	uint64_t released;		/* the tail as the kernel knows it */
+	uint64_t until;			/* what lies behind this position is of the next turn */
 	bool dead;			/* the CPU went away */
 	struct cpu_liveness liveness;
 };

@@ -73,26 +73,25 @@ struct thread_mark *pm_threads_mark(struct threads *threads, pid_t tid, bool mak
 	return mark->tid == 0 ? NULL : mark;
 }
 
-void pm_threads_forget(struct threads *threads, pid_t tid)
+static void unlist(struct thread_mark *mark)
 {
-	struct thread_mark *mark = pm_threads_mark(threads, tid, false);
-
-	if (mark == NULL)
-		return;
 	mark->listed = false;
 	mark->round = 0;
 }
 
+void pm_threads_forget(struct threads *threads, pid_t tid)
+{
+	struct thread_mark *mark = pm_threads_mark(threads, tid, false);
+
+	if (mark != NULL)
+		unlist(mark);
+}
+
 void pm_threads_forget_since(struct threads *threads, uint32_t since)
 {
-	for (size_t i = 0; i < threads->room; i++) {
-		struct thread_mark *mark = &threads->marks[i];
-
-		if (!mark->listed || mark->round < since)
-			continue;
-		mark->listed = false;
-		mark->round = 0;
-	}
+	for (size_t i = 0; i < threads->room; i++)
+		if (threads->marks[i].listed && threads->marks[i].round >= since)
+			unlist(&threads->marks[i]);
 	threads->rounds = since;
 }
 
@@ -252,8 +251,7 @@ static int list_one(struct threads *threads, pid_t tid, int (*each)(pid_t tid, v
 	err = each != NULL ? each(tid, context) : 0;
 	if (err != -ESRCH)
 		return err < 0 ? err : 1;
-	mark->listed = false;
-	mark->round = 0;
+	unlist(mark);
 	return 0;
 }
 

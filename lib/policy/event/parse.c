@@ -12,6 +12,7 @@
 #include "../diagnosis/diag.h"
 
 #define TOO_LARGE "has more than 64 bits"
+#define NUMBERS_TOO_LARGE "has a type of more than 32 bits, or a config of more than 64"
 
 int pm_event_wrong(const struct parsing *parsing, int error, const char *word, size_t length,
 		   const char *what)
@@ -195,12 +196,14 @@ static int parse_other(struct parsing *parsing)
 	const size_t word = strcspn(at, ":/");
 	int err = take_raw(&parsing->attr, at, word);
 
-	if (err == 0)
-		parsing->at += word;
-	else if (err == -EINVAL)
-		err = take_numbers(parsing);
 	if (err == -ERANGE)
 		return pm_event_wrong(parsing, ERANGE, at, word, TOO_LARGE);
+	if (err == 0)
+		parsing->at += word;
+	else
+		err = take_numbers(parsing);
+	if (err == -ERANGE)
+		return pm_event_wrong(parsing, ERANGE, at, strcspn(at, "/"), NUMBERS_TOO_LARGE);
 	if (err == 0)
 		return parse_terms(parsing);
 	if (at[word] == '/')

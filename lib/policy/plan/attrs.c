@@ -75,8 +75,8 @@ uint32_t pm_attr_of_event(const struct pm_plan *plan, const struct plan_event *e
 	for (int i = 0; i < MODIFIERS; i++) {
 		const enum on on = modifiers[i].on;
 
-		if (on == ON_ALL || (event->side ? on == ON_SIDE :
-				     on == ON_SAMPLES && pm_plan_is_sampled(event)))
+		if (on == ON_ALL ||
+		    (event->side ? on == ON_SIDE : on == ON_SAMPLES && event->sampled))
 			bits |= UINT32_C(1) << i;
 	}
 	return bits & plan->modifiers;
@@ -140,8 +140,8 @@ static void set_layout(const struct pm_plan *plan, const struct plan_event *even
 		attr->branch_sample_type = plan->apart.branches ? plan->apart.branches :
 			PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	/* A filter may refuse the ioctl(2) that tells the id. */
-	if (plan->apart.cpus != NULL)
+	/* A filter may refuse the ioctl(2) that tells the id; and it is as young as the bit. */
+	if (plan->apart.cpus != NULL || !(has & MODIFIER(IDENTIFIER)))
 		attr->read_format |= PERF_FORMAT_ID;
 	if (has & MODIFIER(LOST))
 		attr->read_format |= PERF_FORMAT_LOST;

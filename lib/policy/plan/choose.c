@@ -22,29 +22,6 @@
 #define TOGETHER_BYTES (64ull << 20)
 #define PAGES_LEAST 16
 
-static unsigned int pages_of_many(unsigned int pages, uint64_t rings)
-{
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	while (pages > PAGES_LEAST && rings * (pages + 1) * page > TOGETHER_BYTES)
-		pages /= 2;
-	return pages;
-}
-
-/* The rings of a strategy that is now the chosen one. */
-static void size_rings(struct pm_plan *plan, const struct strategy *strategy)
-{
-	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
-	unsigned int pages;
-
-	strategy->cost(plan, &cost);
-	pages = pm_limit_pages(plan, cost.rings);
-	plan->limited = pages < plan->opts.ring_pages;
-	if (strategy->able & RING_PER_EVENT)
-		pages = pages_of_many(pages, cost.rings);
-	plan->ring_pages = pages > 0 ? pages : 1;
-}
-
 /*
  * Whose fault it is that nothing is left: a limit, if some strategy would have done but for it;
  * else what the first one met that was not ruled out by the wish itself.
@@ -82,14 +59,28 @@ static size_t list_reason(const struct pm_plan *plan, int index, char *buf, size
 	return used < size ? used : size - 1;
 }
 
-/* What only samples need is left out where it only counts. */
-static void set_events(struct pm_plan *plan, const struct strategy *strategy)
+/* A candidate becomes the chosen one, with its rings and its events. */
+static void take(struct pm_plan *plan, struct candidate *candidate)
 {
+	const struct strategy *strategy = candidate->strategy;
+	struct pm_cost cost = { .threads = plan->now.threads, .cpus = plan->now.cpus };
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned int pages;
+
+	plan->chosen = candidate;
+	strategy->cost(plan, &cost);
+	pages = pm_limit_pages(plan, cost.rings);
+	plan->limited = pages < plan->opts.ring_pages;
+	while ((strategy->able & RING_PER_EVENT) && pages > PAGES_LEAST &&
+	       cost.rings * (pages + 1) * page > TOGETHER_BYTES)
+		pages /= 2;
+	plan->ring_pages = pages > 0 ? pages : 1;
+	plan->via_broker = false;
 	for (size_t i = 0; i < plan->count; i++)
 		plan->events[i].attr = plan->events[i].negotiated;
+	/* What only samples need is left out where it only counts. */
 	if (!plan->samples || !(strategy->able & CAN_SAMPLE))
 		pm_plan_as_counters(plan);
-	plan->via_broker = false;
 }
 
 /* The first that fits and is not doubted becomes the chosen one, else the first that fits. */
@@ -97,12 +88,11 @@ static int take_first(struct pm_plan *plan)
 {
 	for (int doubted = 0; doubted < 2; doubted++)
 		for (int i = 0; i < STRATEGIES; i++) {
-			if (!plan->candidates[i].fits ||
-			    plan->candidates[i].doubted != doubted)
+			struct candidate *candidate = &plan->candidates[i];
+
+			if (!candidate->fits || candidate->doubted != doubted)
 				continue;
-			plan->chosen = i;
-			size_rings(plan, plan->candidates[i].strategy);
-			set_events(plan, plan->candidates[i].strategy);
+			take(plan, candidate);
 			return 0;
 		}
 	return -ENOTSUP;
@@ -146,9 +136,7 @@ int pm_plan_choose(struct pm_plan *plan, struct pm_diag *diag)
 
 int pm_plan_next(struct pm_plan *plan, const char *why)
 {
-	struct candidate *failed = &plan->candidates[plan->chosen];
-
-	snprintf(failed->reason, REASON_SIZE, "%s", why);
-	failed->fits = false;
+	snprintf(plan->chosen->reason, REASON_SIZE, "%s", why);
+	plan->chosen->fits = false;
 	return take_first(plan);
 }

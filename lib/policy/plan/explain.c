@@ -45,7 +45,7 @@ static void put_rings(struct pm_words *text, const struct pm_plan *plan)
 	pm_put(text, "rings: %u data pages each", plan->ring_pages);
 	if (plan->ring_pages < plan->opts.ring_pages) {
 		pm_limit_locked_text(limits, sizeof(limits));
-		if ((pm_plan_chosen(plan)->able & RING_PER_EVENT) && !plan->limited)
+		if ((plan->chosen->strategy->able & RING_PER_EVENT) && !plan->limited)
 			snprintf(limits, sizeof(limits), "all together are held to 64 MiB");
 		pm_put(text, " of the %u that were asked for: %s", plan->opts.ring_pages, limits);
 	}
@@ -93,7 +93,7 @@ static void put_modifiers(struct pm_words *text, const struct pm_plan *plan)
 static void put_children(struct pm_words *text, const struct pm_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
-		if (!pm_plan_counts_children(plan, &plan->events[i], pm_plan_chosen(plan)->able))
+		if (!pm_plan_counts_children(plan, &plan->events[i], plan->chosen->strategy->able))
 			continue;
 		pm_put(text, "sums: child processes are in them, too: inheritance by threads "
 		    "alone is refused (%s)\n", pm_errno_name(-plan->threads_refused));
@@ -110,12 +110,12 @@ static void put_passed_over(struct pm_words *text, const struct candidate *candi
 
 int pm_plan_explain(const struct pm_plan *plan, char *buf, size_t size)
 {
-	const struct candidate *chosen = &plan->candidates[plan->chosen];
+	const struct candidate *chosen = plan->chosen;
 	struct pm_words text = { buf, size, 0 };
 
 	pm_put(&text, "chosen: %s (%s)\n", chosen->strategy->name, chosen->strategy->what);
 	for (int i = 0; i < STRATEGIES; i++)
-		if (i != plan->chosen)
+		if (&plan->candidates[i] != chosen)
 			put_passed_over(&text, &plan->candidates[i]);
 	if (chosen->fits && chosen->doubted)
 		pm_put(&text, "nothing better is left: %s\n", chosen->reason);

@@ -37,12 +37,12 @@ const struct plan_event *pm_group_leader(const struct pm_plan *plan,
 	return event;
 }
 
-/* Whether it is in a group that another event leads. */
-static bool is_led(const struct pm_plan *plan, const struct plan_event *event)
+const struct plan_event *pm_group_led_by(const struct pm_plan *plan,
+					 const struct plan_event *event)
 {
 	const struct plan_event *leader = pm_group_leader(plan, event);
 
-	return leader != NULL && leader != event;
+	return leader != event ? leader : NULL;
 }
 
 /* Records of all events have one layout, so those in no group are a group by themselves. */
@@ -50,7 +50,7 @@ void pm_group_set(const struct pm_plan *plan, const struct plan_event *event,
 		  struct perf_event_attr *attr)
 {
 	/* The kernel pins whole groups, by their leaders. */
-	if (is_led(plan, event))
+	if (pm_group_led_by(plan, event) != NULL)
 		attr->pinned = attr->exclusive = 0;
 	if (!(pm_plan_modifiers(plan, event) & MODIFIER(GROUP)))
 		return;
@@ -74,13 +74,9 @@ int pm_group_suits(const struct pm_plan *plan, struct candidate *candidate)
 	return 0;
 }
 
-/* Breakpoints have places that are given away once, software events need none. */
 static bool takes_no_turns(const struct plan_event *event)
 {
-	const uint32_t type = event->attr.type;
-
-	return event->attr.pinned || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_TRACEPOINT ||
-		type == PERF_TYPE_BREAKPOINT;
+	return event->attr.pinned || pm_takes_no_turns(event->attr.type);
 }
 
 bool pm_group_is_always_on(const struct pm_plan *plan, const struct plan_event *event)
@@ -126,13 +122,13 @@ const char *pm_group_share(const struct pm_plan *plan, const struct plan_event *
 {
 	uint64_t enabled = 1, running = 1;
 
-	pm_group_times(plan, pm_plan_chosen(plan)->able, event, &enabled, &running);
+	pm_group_times(plan, plan->chosen->strategy->able, event, &enabled, &running);
 	return running ? "" : ", its share of time is not known";
 }
 
 const char *pm_group_whose(const struct pm_plan *plan)
 {
-	const unsigned int able = pm_plan_chosen(plan)->able;
+	const unsigned int able = plan->chosen->strategy->able;
 
 	if (able & OWNED_BY_CPU)
 		return "of the sample's CPU";

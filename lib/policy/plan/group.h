@@ -12,6 +12,10 @@
 const struct plan_event *pm_group_leader(const struct pm_plan *plan,
 					 const struct plan_event *event);
 
+/* The same where another event leads it; else NULL. */
+const struct plan_event *pm_group_led_by(const struct pm_plan *plan,
+					 const struct plan_event *event);
+
 /* Sets what its samples and read(2) tell of the group, if the plan has groups. */
 void pm_group_set(const struct pm_plan *plan, const struct plan_event *event,
 		  struct perf_event_attr *attr);

@@ -62,7 +62,7 @@ int pm_plan_cost(const struct pm_plan *plan, struct pm_cost *ret)
 		.cpus = cpu_count(plan),
 	};
 
-	pm_plan_chosen(plan)->cost(plan, &cost);
+	plan->chosen->strategy->cost(plan, &cost);
 	cost.locked_bytes = cost.rings * (plan->ring_pages + 1) * (uint64_t)sysconf(_SC_PAGESIZE);
 	memcpy(ret, &cost, ret->size < sizeof(cost) ? ret->size : sizeof(cost));
 	return 0;

@@ -25,16 +25,27 @@
 #define SIDE_ALL ((unsigned int)(PM_SIDE_MMAP | PM_SIDE_BUILD_ID | PM_SIDE_EXEC | \
 				 PM_SIDE_SWITCH | PM_SIDE_CGROUP | PM_SIDE_KSYMBOL))
 
+static int senseless(struct pm_plan *plan, const char *what)
+{
+	plan->senseless = what;
+	return -EINVAL;
+}
+
 int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 {
 	struct pm_event_spec *spec = &event->spec;
 
-	if (spec->tid < PM_CGROUP || (spec->period != 0 && spec->frequency != 0) ||
-	    (spec->tid == PM_CGROUP && plan->opts.cgroup < 0))
-		return -EINVAL;
+	if (spec->tid < PM_CGROUP)
+		return senseless(plan, "tid is no thread's, and none of the constants");
+	if (spec->period != 0 && spec->frequency != 0)
+		return senseless(plan, "period and frequency exclude each other");
+	if (spec->tid == PM_CGROUP && plan->opts.cgroup < 0)
+		return senseless(plan, "PM_CGROUP takes option cgroup");
 	if (spec->filter != NULL) {
-		if (spec->type != PERF_TYPE_TRACEPOINT || strlen(spec->filter) >= FILTER_SIZE)
-			return -EINVAL;
+		if (spec->type != PERF_TYPE_TRACEPOINT)
+			return senseless(plan, "only tracepoints have a filter");
+		if (strlen(spec->filter) >= FILTER_SIZE)
+			return senseless(plan, "filter has more than 511 bytes");
 		spec->filter = strcpy(event->filter, spec->filter);
 	}
 	if (spec->name != NULL)
@@ -43,7 +54,8 @@ int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 	event->trial = -1;
 	event->precise_most = pm_spec_precise(spec);
 	event->exclusive = spec->flags & PM_SPEC_EXCLUSIVE;
-	plan->samples |= spec->period != 0 || spec->frequency != 0;
+	event->sampled = spec->period != 0 || spec->frequency != 0;
+	plan->samples |= event->sampled;
 	plan->want |= spec->want & PM_WANT_CALLCHAIN ? spec->want :
 		spec->want & ~(unsigned int)PM_WANT_KERNEL_FRAMES;
 	return 0;
@@ -51,11 +63,14 @@ int pm_plan_take_spec(struct pm_plan *plan, struct plan_event *event)
 
 static int take_specs(struct pm_plan *plan, const struct pm_event_spec *specs, size_t count)
 {
-	int err = count == 0 || count > PLAN_EVENTS_MAX ? -EINVAL : 0;
+	int err = count == 0 || count > PLAN_EVENTS_MAX ?
+		senseless(plan, "there are 1 to 32 events") : 0;
 
 	for (size_t i = 0; err == 0 && i < count; i++) {
 		err = pm_spec_take(specs, i, &plan->events[i].spec) ?
-			pm_plan_take_spec(plan, &plan->events[i]) : -EINVAL;
+			pm_plan_take_spec(plan, &plan->events[i]) :
+			senseless(plan, "size is not set, flags or want have bits that are not "
+				  "known, or no mode is left in which it happens");
 		plan->events[i].asked = (uint32_t)i;
 		plan->asked = plan->count = i + 1;
 	}
@@ -78,26 +93,38 @@ static int take_opts(struct pm_plan *plan, const struct pm_session_opts *from)
 
 	if (from != NULL && !pm_take(opts, sizeof(*opts), from,
 				     offsetof(struct pm_session_opts, wakeup)))
-		return -EINVAL;
+		return senseless(plan, "the size of the options is not set");
 	/* Descriptor 0 is one; another without the flag is from before there was one. */
 	if (opts->allow & PM_ALLOW_BROKER ? opts->broker < 0 : opts->broker > 0)
-		return -EINVAL;
+		return senseless(plan, "option broker and PM_ALLOW_BROKER go together");
 	if (!(opts->allow & PM_ALLOW_BROKER))
 		opts->broker = -1;
-	if ((opts->side & ~SIDE_ALL) || opts->prove > PM_PROVE_NEVER)
-		return -EINVAL;
+	if (opts->side & ~SIDE_ALL)
+		return senseless(plan, "option side has kinds that are not of sessions");
+	if (opts->prove > PM_PROVE_NEVER)
+		return senseless(plan, "option prove is none of enum pm_prove");
 	if (pm_plan_take_cpus(plan, &opts->cpus) < 0)
-		return -EINVAL;
+		return senseless(plan, "option cpus is no list like \"0-3,8\" of up to 255 bytes");
 	if (opts->rounds == 0)
 		opts->rounds = ROUNDS;
 	if (opts->descriptors_percent == 0)
 		opts->descriptors_percent = DESCRIPTORS_PERCENT;
 	if (opts->ring_pages == 0)
 		opts->ring_pages = RING_PAGES;
-	if (opts->descriptors_percent > 100 || opts->ring_pages > RING_PAGES_MAX ||
-	    (opts->ring_pages & (opts->ring_pages - 1)))
-		return -EINVAL;
+	if (opts->descriptors_percent > 100)
+		return senseless(plan, "option descriptors_percent is up to 100");
+	if (opts->ring_pages > RING_PAGES_MAX || (opts->ring_pages & (opts->ring_pages - 1)))
+		return senseless(plan, "option ring_pages is no power of two up to 65536");
 	return 0;
+}
+
+/* What the caller got wrong, and of which event. */
+static int say_senseless(const struct pm_plan *plan, struct pm_diag *diag)
+{
+	if (plan->count == 0)
+		return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "plan: %s", plan->senseless);
+	return pm_diag_say(diag, EINVAL, PM_CAUSE_INPUT, "plan: event %zu: %s", plan->count - 1,
+			   plan->senseless);
 }
 
 static int load_profile(struct pm_plan *plan, struct pm_diag *diag)
@@ -176,8 +203,7 @@ int pm_plan_make_of(const struct ranked *strategies, const struct pm_event_spec 
 	if (err == 0)
 		err = take_specs(plan, specs, count);
 	if (err < 0)
-		(void)pm_diag_say(diag, -err, PM_CAUSE_INPUT, "plan: a spec or option that makes "
-				  "no sense");
+		(void)say_senseless(plan, diag);
 	else
 		err = make(plan, diag);
 	if (err < 0) {
@@ -197,5 +223,5 @@ void pm_plan_destroy(struct pm_plan *plan)
 
 enum pm_strategy pm_plan_strategy(const struct pm_plan *plan)
 {
-	return plan->candidates[plan->chosen].number;
+	return plan->chosen->number;
 }

@@ -85,10 +85,10 @@ static uint32_t bit_of(enum modifier modifier)
 	return UINT32_C(1) << modifier;
 }
 
-/* What is not done without: chains in a session, and in a sampler ids where they are looked for. */
+/* What a session is not done without: its chains. */
 static uint32_t needed(const struct pm_plan *plan)
 {
-	return plan->apart.cpus == NULL ? MODIFIER(CHAIN) : MODIFIER(IDENTIFIER);
+	return plan->apart.cpus == NULL ? MODIFIER(CHAIN) : 0;
 }
 
 /* ----------------------------------------------------------------------------- what facts leave */

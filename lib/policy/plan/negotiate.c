@@ -62,13 +62,13 @@ static pid_t tid_of(const struct pm_plan *plan, const struct plan_event *event)
 /* In its group, with a leader that is opened for it alone, as it would be now. */
 static int open_trial(const struct pm_plan *plan, const struct plan_event *event, bool inherit)
 {
-	const struct plan_event *leader = pm_group_leader(plan, event);
+	const struct plan_event *leader = pm_group_led_by(plan, event);
 	struct perf_event_attr attr = event->attr;
 	const pid_t tid = tid_of(plan, event);
 	int led_by = -1, fd;
 
 	pm_plan_set_inherit(plan, &attr, inherit);
-	if (leader != NULL && leader != event) {
+	if (leader != NULL) {
 		struct plan_event first = *leader;
 
 		pm_attr_build(plan, &first);
@@ -133,9 +133,8 @@ static bool may_go_user_only(const struct pm_plan *plan, const struct plan_event
 
 static bool may_substitute(const struct pm_plan *plan, const struct plan_event *event)
 {
-	return (plan->opts.allow & PM_ALLOW_SUBSTITUTE) && !event->substituted &&
-		!(event->spec.flags & PM_SPEC_EXACT) && pm_is_hardware(&event->spec) &&
-		(event->spec.period != 0 || event->spec.frequency != 0);
+	return (plan->opts.allow & PM_ALLOW_SUBSTITUTE) && !event->substituted && event->sampled &&
+		!(event->spec.flags & PM_SPEC_EXACT) && pm_is_hardware(event->spec.type);
 }
 
 static void add_why(struct plan_event *event, const char *what, int error)
@@ -238,19 +237,20 @@ static int settle(struct pm_plan *plan, struct plan_event *event)
 /* A PMU may be of some CPUs only; who leads an event has found one. */
 static int settle_somewhere(struct pm_plan *plan, struct plan_event *event)
 {
-	const struct plan_event *leader = pm_group_leader(plan, event);
+	const struct plan_event *leader = pm_group_led_by(plan, event);
 	const struct pm_cpus *cpus = plan->apart.cpus;
 	int first = 0;
 
-	if (cpus == NULL)
+	if (cpus != NULL && leader != NULL)
+		event->cpu = leader->cpu;
+	if (cpus == NULL || leader != NULL)
 		return settle(plan, event);
 	for (size_t i = 0; i < cpus->count; i++) {
-		const bool led = leader != NULL && leader != event;
 		int err;
 
-		event->cpu = led ? leader->cpu : cpus->list[i];
+		event->cpu = cpus->list[i];
 		err = settle(plan, event);
-		if (err == 0 || led || !pm_open_is_of_event(err))
+		if (err == 0 || !pm_open_is_of_event(err))
 			return err;
 		first = first ? first : err;
 	}

@@ -25,6 +25,7 @@ struct plan_event {
 	char pmu[HYBRID_NAME];		/* one of several kinds of cores; "": any */
 	unsigned char on[HYBRID_CPUS / 8];	/* with pmu: its CPUs, a bit each */
 	char hybrid[160];		/* what was done because cores differ; "": nothing */
+	bool sampled;			/* a period or a frequency is asked for */
 	bool user_only, substituted;
 	bool around_us;			/* of a cgroup that this process is in */
 	bool side;			/* it tells of its target beside the samples */
@@ -122,6 +123,7 @@ struct pm_plan {
 	struct pm_profile *profile;
 	bool owns_profile;
 	int kept;			/* the quick probe's event, while it is made; -1: none */
+	const char *senseless;		/* what of the specs or options makes no sense */
 	char profile_says[REASON_SIZE];	/* why it is another than the one that was named */
 	bool samples;			/* some event is sampled */
 	unsigned int want;		/* of all events, enum pm_want */
@@ -138,7 +140,7 @@ struct pm_plan {
 	bool brokered;			/* the broker opens what the kernel refuses to us */
 	char broker_says[REASON_SIZE];	/* why it does not */
 	bool via_broker;		/* the chosen strategy's events are opened by it */
-	int chosen;			/* index of a candidate */
+	struct candidate *chosen;	/* one of those below */
 	unsigned int ring_pages;	/* of the chosen strategy, by the limits; then as mapped */
 	bool limited;			/* by those on locked memory, not by their number alone */
 	struct candidate candidates[STRATEGIES];	/* in the order of preference */
@@ -146,16 +148,6 @@ struct pm_plan {
 	struct pm_diag refusal;		/* of the first event that does not open */
 	struct plan_apart apart;
 };
-
-static inline const struct strategy *pm_plan_chosen(const struct pm_plan *plan)
-{
-	return plan->candidates[plan->chosen].strategy;
-}
-
-static inline bool pm_plan_is_sampled(const struct plan_event *event)
-{
-	return event->spec.period != 0 || event->spec.frequency != 0;
-}
 
 /* Whether all events have it; of events apart, whether it is asked for. */
 static inline bool pm_plan_takes(const struct pm_plan *plan, uint32_t modifier)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../spec/now.h"
 #include "cpus.h"
 #include "hybrid.h"
 #include "open.h"
@@ -24,17 +25,19 @@ static void *nothing(void *context)
 /* ns that a thread takes to be made and joined, at best. 0: none could be made. */
 static uint64_t fastest(void)
 {
-	uint64_t least = 0, begin = 0, end = 0;
+	uint64_t least = 0;
 	pthread_t thread;
 
 	for (int i = 0; i < THREADS; i++) {
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+		const uint64_t begin = pm_now();
+		uint64_t took;
+
 		if (pthread_create(&thread, NULL, nothing, NULL) != 0)
 			return 0;
 		(void)pthread_join(thread, NULL);
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &end);
-		if (least == 0 || end - begin < least)
-			least = end - begin;
+		took = pm_now() - begin;
+		if (least == 0 || took < least)
+			least = took;
 	}
 	return least;
 }
@@ -106,5 +109,5 @@ int pm_tax_of(const struct pm_plan *plan, const struct strategy *strategy, uint6
 
 int pm_plan_thread_tax(const struct pm_plan *plan, uint64_t *ret)
 {
-	return pm_tax_of(plan, pm_plan_chosen(plan), ret);
+	return pm_tax_of(plan, plan->chosen->strategy, ret);
 }

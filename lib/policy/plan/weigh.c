@@ -64,7 +64,7 @@ static int suits_event(const struct pm_plan *plan, size_t i, struct candidate *c
 				   "too: inheritance by threads alone is refused (%s)", i,
 				   pm_errno_name(-plan->threads_refused));
 	}
-	if (pm_plan_is_sampled(event))
+	if (event->sampled)
 		return 0;
 	/* Samples of others in its group tell what it counts. */
 	if (plan->samples && pm_group_leader(plan, event) != NULL && (able & GIVES_GROUPS))

@@ -14,6 +14,7 @@
 #include "../diagnosis/diag.h"
 
 #define DIRECTORY_MAX 4096
+#define SUBJECT "profile: "	/* what a sentence about one begins with */
 
 static int read_all(int fd, char *buf, size_t size)
 {
@@ -52,17 +53,27 @@ static int load_descriptor(int fd, enum pm_rank least, struct pm_diag *diag,
 	return err;
 }
 
+/* Which file, and what is wrong with it: with its text, or with reading it. */
+static void say_file(struct pm_diag *diag, int err, const char *path, const char *text)
+{
+	const bool of_text = strncmp(text, SUBJECT, strlen(SUBJECT)) == 0;
+
+	(void)pm_diag_say(diag, -err, err == -ENOMEM ? PM_CAUSE_NONE : PM_CAUSE_INPUT,
+			  SUBJECT "%.300s: %s", path,
+			  of_text ? text + strlen(SUBJECT) : strerror(-err));
+}
+
 /* A FIFO in the directory must not block this. */
 static int load_at(int directory, const char *path, enum pm_rank least, struct pm_diag *diag,
 		   struct pm_profile **ret)
 {
+	struct pm_diag said = { .size = sizeof(said) };
 	int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int err = fd < 0 ? -errno : load_descriptor(fd, least, diag, ret);
+	int err = fd < 0 ? -errno : load_descriptor(fd, least, &said, ret);
 
-	if (fd < 0)
-		(void)pm_diag_say(diag, -err, PM_CAUSE_INPUT, "profile: %.300s: %s", path,
-				  strerror(-err));
-	else
+	if (err < 0)
+		say_file(diag, err, path, said.text);
+	if (fd >= 0)
 		close(fd);
 	return err;
 }

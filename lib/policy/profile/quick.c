@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../spec/now.h"
 #include "../spec/spec.h"
 #include "facts.h"
 #include "profile.h"
@@ -180,7 +181,7 @@ static int find_out(struct pm_profile *profile, const struct quick *quick, int *
 static int probe(struct pm_profile *profile, const char *const *keys, uint64_t budget_ns,
 		 int *ret_fd)
 {
-	uint64_t begin = 0, now = 0;
+	uint64_t begin;
 	int found = 0, err;
 	bool tried = false;
 
@@ -189,14 +190,13 @@ static int probe(struct pm_profile *profile, const char *const *keys, uint64_t b
 		if (err < 0)
 			return err;
 	}
-	(void)pm_clock_ns(CLOCK_MONOTONIC, &begin);
+	begin = pm_now();
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (!is_asked(keys, table[i].key) || (ret_fd != NULL && !table[i].decides) ||
 		    is_known(profile, table[i].key))
 			continue;
 		/* The first decides whether there is anything at all: being delayed must not. */
-		(void)pm_clock_ns(CLOCK_MONOTONIC, &now);
-		if (tried && now - begin > (budget_ns ? budget_ns : BUDGET_NS))
+		if (tried && pm_now() - begin > (budget_ns ? budget_ns : BUDGET_NS))
 			break;
 		tried = true;
 		err = find_out(profile, &table[i], ret_fd);

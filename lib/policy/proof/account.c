@@ -20,20 +20,14 @@ static bool is_exact(const struct plan_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
-	switch (attr->type) {
-	case PERF_TYPE_SOFTWARE:	/* a clock's timer may be late; BPF writes what it likes */
-		return attr->config > PERF_COUNT_SW_TASK_CLOCK &&
-			attr->config != PERF_COUNT_SW_BPF_OUTPUT;
-	case PERF_TYPE_TRACEPOINT:
-	case PERF_TYPE_BREAKPOINT:
-		return true;
-	}
-	return false;
+	/* A clock's timer may be late, and BPF writes what it likes. */
+	return pm_takes_no_turns(attr->type) && !pm_is_clock(attr) &&
+		(attr->type != PERF_TYPE_SOFTWARE || attr->config != PERF_COUNT_SW_BPF_OUTPUT);
 }
 
 static bool is_judged(const struct plan_event *event)
 {
-	return pm_plan_is_sampled(event) && event->attr.freq == 0 && is_exact(event);
+	return event->sampled && event->attr.freq == 0 && is_exact(event);
 }
 
 static bool is_asked(const struct pm_session *session)

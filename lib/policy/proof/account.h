@@ -11,7 +11,7 @@
 struct pm_session;
 
 struct account {
-	uint64_t sampled[PLAN_EVENTS_MAX];	/* the sum of periods, by spec */
+	uint64_t sampled[PLAN_EVENTS_MAX];	/* sums of periods but for the canary's, by spec */
 	struct {
 		uint64_t counted, sampled;
 	} base[PLAN_EVENTS_MAX];		/* at the first look */
@@ -20,12 +20,6 @@ struct account {
 	uint64_t created;			/* threads that were told to be new */
 	bool looked;
 };
-
-/* A sample came that is not the canary's, delivered or not. */
-static inline void pm_account_add(struct account *account, size_t spec, uint64_t period)
-{
-	account->sampled[spec] += period;
-}
 
 /*
  * Sums have been read for the caller. An event whose time running is longer than its time enabled,

@@ -92,7 +92,7 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 			 ring->cpu < 0 ? ring->tid : ring->cpu);
 		return -EIO;
 	}
-	if (canary->forwarded != 0 && !canary->forwarding) {
+	if (canary->forwarded != 0) {
 		snprintf(reason, size, "all opened, but PERF_EVENT_IOC_SET_OUTPUT is taken and "
 			 "forwards nothing");
 		return -EIO;
@@ -114,14 +114,6 @@ static int judge(const struct pm_session *session, char *reason, size_t size)
 		return -EIO;
 	}
 	return 0;
-}
-
-static bool send_and_bury(struct pm_session *session, bool name_only, bool patient)
-{
-	bool useful = pm_canary_send(session, name_only, patient);
-
-	pm_canary_bury(session);
-	return useful;
 }
 
 /* The calling thread has a ring for all of its events; those of the others are not waited for. */
@@ -244,7 +236,8 @@ int pm_canary(struct pm_session *session, char *reason, size_t size)
 void pm_canary_flush(struct pm_session *session)
 {
 	if (is_inherited(session))
-		(void)send_and_bury(session, true, true);
+		(void)pm_canary_send(session, true, true);
 	else
 		(void)pm_canary_rename();
+	pm_canary_bury(session);
 }

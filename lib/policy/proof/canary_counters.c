@@ -42,20 +42,11 @@ static int judge(const struct pm_session *session, bool inherited, uint64_t own,
 }
 
 /* Nobody inherits: this very thread does it, if it is observed at all. */
-static bool cause_by_self(struct canary_memory *memory)
+static void cause_by_self(struct canary_memory *memory)
 {
 	pm_canary_memory_make(memory);
 	memory->faults = 0;
 	pm_canary_fault(memory, CANARY_COUNTED);
-	return true;
-}
-
-static bool send_and_bury(struct pm_session *session, bool patient)
-{
-	bool useful = pm_canary_send(session, false, patient);
-
-	pm_canary_bury(session);
-	return useful;
 }
 
 int pm_canary_counters(struct pm_session *session, bool inherited, bool patient, char *reason,
@@ -65,14 +56,17 @@ int pm_canary_counters(struct pm_session *session, bool inherited, bool patient,
 	/* Events of CPUs do not have what this thread does elsewhere. */
 	const bool has_own = inherited && session->events.count > 0 &&
 		session->events.list[0].cpu < 0;
+	bool caused = true;
 	uint64_t own;
-	bool caused;
 
 	if (pm_sums_read(&session->sums, &session->events, before) < 0)
 		return 0;
 	own = pm_threads_own_faults();
-	caused = inherited ? send_and_bury(session, patient) :
+	if (inherited)
+		caused = pm_canary_send(session, false, patient);
+	else
 		cause_by_self(&session->proof->memory);
+	pm_canary_bury(session);
 	own = has_own ? pm_threads_own_faults() - own : 0;
 	if (!caused || pm_sums_read(&session->sums, &session->events, after) < 0)
 		return 0;

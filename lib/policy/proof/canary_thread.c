@@ -39,10 +39,10 @@ static uint64_t tick(const struct plan_event *event)
 	const struct perf_event_attr *attr = &event->attr;
 	uint64_t period;
 
-	if (attr->type != PERF_TYPE_SOFTWARE || attr->config > PERF_COUNT_SW_TASK_CLOCK)
+	if (!pm_is_clock(attr))
 		return 0;
 	/* What is burnt is burnt in user mode: counted all the same, and not sampled. */
-	if (attr->exclude_user && pm_plan_is_sampled(event))
+	if (attr->exclude_user && event->sampled)
 		return 0;
 	period = attr->freq ? 1000000000 / attr->sample_freq : attr->sample_period;
 	if (period == 0)	/* counted: every ns tells */
@@ -56,7 +56,7 @@ bool pm_canary_can_cause(const struct plan_event *event)
 	    !event->around_us)
 		return false;
 	/* It only counts beside those of its group that are sampled. */
-	if ((event->spec.want & PM_WANT_GROUP) && !pm_plan_is_sampled(event))
+	if ((event->spec.want & PM_WANT_GROUP) && !event->sampled)
 		return false;
 	if (pm_is_page_fault(&event->spec))
 		return event->attr.freq == 0 && event->attr.sample_period <= FAULTS;
@@ -65,8 +65,7 @@ bool pm_canary_can_cause(const struct plan_event *event)
 
 bool pm_canary_is_everywhere(const struct plan_event *event)
 {
-	return pm_is_page_fault(&event->spec) && pm_plan_is_sampled(event) &&
-		pm_canary_can_cause(event);
+	return pm_is_page_fault(&event->spec) && event->sampled && pm_canary_can_cause(event);
 }
 
 /* Mostly in user mode: reading the clock is a system call, and the kernel may be excluded. */

@@ -5,24 +5,17 @@
  */
 #include "proof.h"
 
-static bool is_sampled_time(const struct pm_session *session, size_t i)
-{
-	const struct plan_event *event = &session->plan->events[i];
-
-	/* A timer stands in for cycles, too. */
-	if (!pm_plan_is_sampled(event))
-		return false;
-	return !(session->strategy->able & (USES_PERF | USES_RINGS)) ||
-		(event->attr.type == PERF_TYPE_SOFTWARE &&
-		 event->attr.config <= PERF_COUNT_SW_TASK_CLOCK);
-}
-
-/* SIZE_MAX: there is none. */
+/* The first event that samples time; a timer stands in for cycles, too. SIZE_MAX: there is none. */
 static size_t choose(const struct pm_session *session)
 {
-	for (size_t i = 0; i < session->plan->count; i++)
-		if (is_sampled_time(session, i))
+	const bool by_timer = !(session->strategy->able & (USES_PERF | USES_RINGS));
+
+	for (size_t i = 0; i < session->plan->count; i++) {
+		const struct plan_event *event = &session->plan->events[i];
+
+		if (event->sampled && (by_timer || pm_is_clock(&event->attr)))
 			return i;
+	}
 	return SIZE_MAX;
 }
 

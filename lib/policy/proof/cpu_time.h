@@ -27,10 +27,4 @@ void pm_cpu_time_begin(struct pm_session *session);
 /* ns used since then; 0 when there is no such event, or its thread has ended. */
 uint64_t pm_cpu_time_used(const struct pm_session *session);
 
-/* A sample of an event was delivered, which stands for so many ns or events. */
-static inline void pm_cpu_time_add(struct cpu_time *time, size_t event, uint64_t period)
-{
-	time->sampled += event == time->event ? period : 0;
-}
-
 #endif

@@ -90,7 +90,7 @@ uint64_t pm_known_shape(const struct pm_session *session)
 		if (plan->events[i].spec.tid == PM_CGROUP)
 			return 0;
 	hash = mix_number(hash, (uint64_t)session->pid);
-	hash = mix_number(hash, (uint64_t)plan->chosen);
+	hash = mix_number(hash, (uint64_t)plan->chosen->number);
 	hash = mix_number(hash, session->events.by_flag);
 	hash = mix_events(hash, plan);
 	hash = mix_cpus(hash, session);

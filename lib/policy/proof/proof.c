@@ -75,22 +75,22 @@ static int note_threads(struct pm_session *session)
 
 enum progress { STANDS, MOVES, NOT_KNOWN };
 
-/* Without descriptors the rings of its own tell: each holds the end of the thread at last. */
-static enum progress look_at_rings(const struct ring_set *rings, pid_t tid, bool ended)
+/*
+ * Whether any event of a thread that has run was enabled for some time, also before its counts
+ * began at 0. Without descriptors the thread's rings tell: each of them holds its end at last.
+ */
+static enum progress look_at(const struct pm_session *session, pid_t tid, bool ended)
 {
-	for (size_t i = 0; i < rings->count; i++)
+	const struct ring_set *rings = &session->rings;
+	const struct event_list *events = &session->events;
+	const bool by_rings = session->strategy->able & RING_PER_EVENT;
+	enum progress found = by_rings && ended ? STANDS : NOT_KNOWN;
+
+	for (size_t i = 0; by_rings && i < rings->count; i++)
 		if (rings->list[i].tid == tid && rings->list[i].ring.base != NULL &&
 		    pm_ring_head(&rings->list[i].ring) != 0)
 			return MOVES;
-	return ended ? STANDS : NOT_KNOWN;
-}
-
-/* Whether any event of it has been enabled for some time, also before its counts began at 0. */
-static enum progress look_at_events(const struct event_list *events, pid_t tid)
-{
-	enum progress found = NOT_KNOWN;
-
-	for (size_t i = 0; i < events->count; i++) {
+	for (size_t i = 0; !by_rings && i < events->count; i++) {
 		struct pm_counts counts;
 
 		if (events->list[i].tid != tid ||
@@ -103,26 +103,14 @@ static enum progress look_at_events(const struct event_list *events, pid_t tid)
 	return found;
 }
 
-/* A thread has run on its way to its end, and its events with it. */
-static bool is_silent(struct pm_session *session, pid_t tid, bool ended, bool *ret_known)
-{
-	const enum progress found = session->strategy->able & RING_PER_EVENT ?
-		look_at_rings(&session->rings, tid, ended) :
-		look_at_events(&session->events, tid);
-
-	*ret_known = found != NOT_KNOWN;
-	return found == STANDS;
-}
-
 void pm_proof_ended(struct pm_session *session, pid_t tid)
 {
 	struct proof *proof = session->proof;
-	bool unused;
 
 	for (size_t i = 0; i < proof->thread_count; i++) {
 		if (proof->threads[i].tid != tid)
 			continue;
-		session->stats.silent_threads += is_silent(session, tid, true, &unused);
+		session->stats.silent_threads += look_at(session, tid, true) == STANDS;
 		proof->threads[i] = proof->threads[--proof->thread_count];
 		return;
 	}
@@ -149,19 +137,17 @@ int pm_proof_threads(struct pm_session *session, char *reason, size_t size)
 		const struct proof_thread thread = proof->threads[i];
 		uint64_t used = 0;
 		const bool ended = pm_clock_ns(pm_thread_clock(thread.tid), &used) < 0;
-		bool known = false;
+		enum progress found = NOT_KNOWN;
 
 		/* It may have been past the end of its events before they were enabled. */
 		if (ended && proof->wait == 0)
 			continue;
-		if (ended || used - thread.used >= RAN_NS) {
-			if (!is_silent(session, thread.tid, ended, &known) && (known || ended))
-				continue;
-		}
-		if (!known) {
+		if (ended || used - thread.used >= RAN_NS)
+			found = look_at(session, thread.tid, ended);
+		if (found == NOT_KNOWN && !ended)
 			proof->threads[kept++] = thread;
+		if (found != STANDS)
 			continue;
-		}
 		session->stats.silent_threads++;
 		err = -EIO;
 		snprintf(reason, size, "all opened, but the events of thread %d stand still while "
@@ -226,8 +212,8 @@ static size_t count_unproven(const struct pm_session *session)
 	if (session->operations->prove == NULL || session->proof->how == PROVEN_NEVER)
 		return plan->count;
 	for (size_t i = 0; i < plan->count; i++)
-		events += !pm_canary_can_cause(&plan->events[i]) ||
-			is_inherited_unseen(session, &plan->events[i]);
+		events += is_inherited_unseen(session, &plan->events[i]) ||
+			!pm_canary_can_cause(&plan->events[i]);
 	return events;
 }
 
@@ -238,9 +224,10 @@ static void tell(struct pm_session *session)
 	struct pm_stats *stats = &session->stats;
 	struct pm_plan *plan = session->plan;
 
+	if (how != PROVEN_BEFORE)
+		session->proof->unvisited = count_unvisited(&session->rings);
+	stats->unproven_rings = session->proof->unvisited;
 	stats->unproven_events = count_unproven(session);
-	stats->unproven_rings = how == PROVEN_BEFORE ? session->proof->unvisited :
-		count_unvisited(&session->rings);
 	stats->children_counted = 0;
 	for (size_t i = 0; i < plan->count; i++)
 		stats->children_counted += pm_plan_counts_children(plan, &plan->events[i],
@@ -260,57 +247,35 @@ static void tell(struct pm_session *session)
 			 (unsigned long long)stats->unproven_threads, session->threads.hidden);
 }
 
-/* From here on it is looked at what the events tell while the session runs. */
-static void begin_to_follow(struct pm_session *session)
+int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
 {
+	const struct pm_stats *stats = &session->stats;
+	struct proof *proof = session->proof;
+	int err = note_threads(session);
+
+	if (err < 0)
+		return err;
+	err = pm_canary(session, reason, size);
+	if (err == 0)
+		err = pm_proof_threads(session, reason, size);
+	if (err < 0) {
+		pm_known_forget();
+		return err;
+	}
+	/* From here on it is looked at what the events tell while the session runs. */
 	pm_standstill_attached(session);
 	/* Forwarding could not be proven, and reading counts takes less than asking the broker. */
 	if (session->plan->via_broker)
 		pm_account_look(session);
-	session->proof->wait = FIRST_WAIT_NS;
+	proof->wait = FIRST_WAIT_NS;
 	begin_user_time(session);
-	session->proof->looked_at = pm_now();
-}
-
-/* What was found out holds for other attachments of this shape, unless some record was lost. */
-static void remember(const struct pm_session *session)
-{
-	const struct pm_stats *stats = &session->stats;
-
-	if (session->proof->how == PROVEN_NOW && session->operations->prove != NULL &&
-	    stats->lost + stats->lost_samples + stats->corrupt + stats->unknown == 0)
-		pm_known_add(session->proof->shape, count_unvisited(&session->rings));
-}
-
-/* 0; -EIO and the reason, after which nothing is known any more. */
-static int prove(struct pm_session *session, char *reason, size_t size)
-{
-	int err = pm_canary(session, reason, size);
-
-	if (err == 0)
-		err = pm_proof_threads(session, reason, size);
-	if (err < 0)
-		pm_known_forget();
-	return err;
-}
-
-int pm_proof_attached(struct pm_session *session, char *reason, size_t size)
-{
-	int err = note_threads(session);
-
-	if (err == 0)
-		err = prove(session, reason, size);
-	if (err < 0)
-		return err;
-	remember(session);
-	begin_to_follow(session);
+	proof->looked_at = pm_now();
 	tell(session);
+	/* What was found out holds for others of this shape, unless some record was lost. */
+	if (proof->how == PROVEN_NOW && session->operations->prove != NULL &&
+	    stats->lost + stats->lost_samples + stats->corrupt + stats->unknown == 0)
+		pm_known_add(proof->shape, proof->unvisited);
 	return 0;
-}
-
-bool pm_proof_is_misrouted(const struct pm_session *session)
-{
-	return session->proof->canary.forwarded != 0 && !session->proof->canary.forwarding;
 }
 
 /* ------------------------------------------------------------------------------------ following */
@@ -380,9 +345,8 @@ static void look_for_silence(struct pm_session *session)
 	session->stats.silent_events = 0;
 	for (uint32_t i = 0; i < session->plan->count; i++)
 		session->stats.silent_events += pm_standstill_of(session, i) ||
-			(pm_plan_is_sampled(&session->plan->events[i]) &&
-			 !(session->proof->seen & 1u << i) && has_counted(session, i) &&
-			 has_run_where_sampled(session, i));
+			(session->plan->events[i].sampled && !(session->proof->seen & 1u << i) &&
+			 has_counted(session, i) && has_run_where_sampled(session, i));
 }
 
 /* Whether the thread that attached has run for a while, and none of its events with it. */

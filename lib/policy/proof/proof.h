@@ -24,8 +24,7 @@ struct canary {
 	pid_t back;			/* it has been waited for, and is to be buried */
 	bool other;			/* a thread of its own, nothing of it is delivered */
 	uint64_t ended;			/* when, of perf's clock; 0: not told yet */
-	uint64_t forwarded;		/* the id of an event of its own; 0: there was none */
-	bool forwarding;		/* a record of that event has come */
+	uint64_t forwarded;		/* the id of an event whose record is missing; 0: none */
 	bool nameless;			/* a filter forbids to rename it: samples must do */
 	bool unnamed;			/* a sample of it had the id of nobody's event */
 	int miscounted;			/* 1 + a CPU whose counter told not what it did; 0: none */
@@ -42,7 +41,7 @@ enum proving {
 struct proof {
 	enum proving how;
 	uint64_t shape;			/* as known.h has it; 0: to be proven each time */
-	uint64_t unvisited;		/* rings that an attach before did not reach */
+	uint64_t unvisited;		/* rings that the proof did not reach */
 	struct proof_thread *threads;
 	size_t thread_count;
 	uint64_t others;		/* ns of CPU time of all other threads, at that time */
@@ -65,9 +64,6 @@ void pm_proof_reset(struct pm_session *session);
  * -ENOMEM; -EIO and the reason.
  */
 int pm_proof_attached(struct pm_session *session, char *reason, size_t size);
-
-/* What was forwarded at the last attach came nowhere. */
-bool pm_proof_is_misrouted(const struct pm_session *session);
 
 /* Looks at the threads that have run since. -EIO and the reason: the events of one stand still. */
 int pm_proof_threads(struct pm_session *session, char *reason, size_t size);

@@ -30,7 +30,7 @@ bool pm_proof_name(struct pm_session *session, struct session_ring *ring,
 	if (!pm_proof_is_canary(session->proof, (pid_t)record->comm.tid, record->sid.time))
 		return false;
 	if (canary->forwarded != 0 && record->sid.id == canary->forwarded)
-		canary->forwarding = true;
+		canary->forwarded = 0;
 	else
 		ring->canary = true;
 	return true;

@@ -28,14 +28,16 @@ static inline bool pm_proof_sample(struct pm_session *session, struct session_ri
 			return true;
 	}
 	proof->seen |= 1u << spec;
-	pm_account_add(&proof->account, spec, observed->period);
+	proof->account.sampled[spec] += observed->period;
 	return false;
 }
 
 /* One that is delivered stands for so many ns or events. */
 static inline void pm_proof_delivered(struct pm_session *session, uint32_t spec, uint64_t period)
 {
-	pm_cpu_time_add(&session->proof->cpu_time, spec, period);
+	struct cpu_time *time = &session->proof->cpu_time;
+
+	time->sampled += spec == time->event ? period : 0;
 }
 
 /* A sample that came by no ring, and is delivered. */
@@ -43,7 +45,7 @@ static inline void pm_proof_outside_rings(struct pm_session *session, uint32_t s
 					  uint64_t period)
 {
 	session->proof->seen |= 1u << spec;
-	pm_account_add(&session->proof->account, spec, period);
+	session->proof->account.sampled[spec] += period;
 	pm_proof_delivered(session, spec, period);
 }
 

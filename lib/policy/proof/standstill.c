@@ -18,13 +18,6 @@
 #define LOOKS 50000		/* where the clock stands still, too */
 #define TRIES 8			/* of a thread that moves to another CPU meanwhile */
 
-static bool is_never_multiplexed(const struct plan_event *event)
-{
-	return event->attr.type == PERF_TYPE_SOFTWARE ||
-		event->attr.type == PERF_TYPE_TRACEPOINT ||
-		event->attr.type == PERF_TYPE_BREAKPOINT;
-}
-
 /* ----------------------------------------------------------------------------- since the attach */
 
 void pm_standstill_attached(struct pm_session *session)
@@ -124,5 +117,6 @@ bool pm_standstill_of(const struct pm_session *session, uint32_t spec)
 	if (able & OWNED_BY_CPU)
 		return one_stands(session, spec);
 	return ((able & USES_PERF) || session->plan->via_broker) &&
-		is_never_multiplexed(&session->plan->events[spec]) && lags_behind(session, spec);
+		pm_takes_no_turns(session->plan->events[spec].attr.type) &&
+		lags_behind(session, spec);
 }

@@ -60,13 +60,13 @@ static void begin(struct pm_session *session)
 	session->events.output = -1;
 	session->pid = getpid();
 	session->self = pm_gettid();
-	session->strategy = pm_plan_chosen(session->plan);
+	session->strategy = session->plan->chosen->strategy;
 	session->operations = session->strategy->operations;
 	pm_proof_reset(session);
 	pm_format_of(&session->plan->events[0].attr, &session->format);
 	session->mixed = false;
 	for (size_t i = 1; i < session->plan->count; i++)
-		session->mixed |= pm_plan_is_sampled(&session->plan->events[i]) &&
+		session->mixed |= session->plan->events[i].sampled &&
 			session->plan->events[i].attr.sample_type != session->format.sample_type;
 }
 
@@ -117,7 +117,7 @@ static int attach_any(struct pm_session *session, struct pm_diag *diag)
 	session->events.by_flag = true;
 	for (;;) {
 		int err = attach_chosen(session, &own);
-		bool misrouted = pm_proof_is_misrouted(session);
+		bool misrouted = session->proof->canary.forwarded != 0;
 
 		if (err == 0)
 			return (int)pm_plan_strategy(session->plan);

@@ -86,7 +86,7 @@ static int lone_spec(const struct pm_session *session, const struct session_ring
 	if (session->strategy->able & RING_PER_EVENT)
 		return (int)ring->spec;
 	for (size_t i = 0; i < session->plan->count; i++) {
-		if (!pm_plan_is_sampled(&session->plan->events[i]) ||
+		if (!session->plan->events[i].sampled ||
 		    (session->mixed && session->plan->events[i].attr.sample_type != type))
 			continue;
 		if (lone >= 0)

@@ -108,10 +108,15 @@ bool pm_is_time(const struct pm_event_spec *spec)
 	return spec->type == PERF_TYPE_HARDWARE && spec->config == PERF_COUNT_HW_CPU_CYCLES;
 }
 
-bool pm_is_hardware(const struct pm_event_spec *spec)
+bool pm_is_hardware(uint32_t type)
 {
-	return spec->type == PERF_TYPE_HARDWARE || spec->type == PERF_TYPE_HW_CACHE ||
-		spec->type == PERF_TYPE_RAW;
+	return type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
+}
+
+bool pm_takes_no_turns(uint32_t type)
+{
+	return type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_TRACEPOINT ||
+		type == PERF_TYPE_BREAKPOINT;
 }
 
 bool pm_happens_in_kernel(const struct pm_event_spec *spec)
@@ -175,6 +180,5 @@ bool pm_is_clock(const struct perf_event_attr *attr)
 bool pm_period_is_told(const struct perf_event_attr *attr)
 {
 	return attr->freq || attr->sample_period <= 1 || pm_is_clock(attr) ||
-		attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
-		attr->type == PERF_TYPE_RAW;
+		pm_is_hardware(attr->type);
 }

@@ -38,8 +38,11 @@ bool pm_spec_take(const struct pm_event_spec *specs, size_t index, struct pm_eve
 /* Events that one may replace by timers of CPU time. */
 bool pm_is_time(const struct pm_event_spec *spec);
 
-/* Events of the CPU's own PMU. */
-bool pm_is_hardware(const struct pm_event_spec *spec);
+/* Whether events of that type are of the CPU's own PMU. */
+bool pm_is_hardware(uint32_t type);
+
+/* Software events, tracepoints and breakpoints, whose places are given away once. */
+bool pm_takes_no_turns(uint32_t type);
 
 /*
  * Events that happen in the kernel: with exclude_kernel they open and count nothing for ever. Of

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-
 #define PERIOD_LEAST 1000000	/* ns */
 
 int pm_cpu_timer_fits(const struct pm_plan *plan, struct candidate *candidate)
@@ -31,13 +30,4 @@ uint64_t pm_cpu_timer_period(const struct pm_event_spec *spec)
 	uint64_t period = spec->frequency ? 1000000000 / spec->frequency : spec->period;
 
 	return period < PERIOD_LEAST ? PERIOD_LEAST : period;
-}
-
-struct itimerspec pm_cpu_timer_each(uint64_t ns)
-{
-	const struct timespec each = {
-		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000),
-	};
-
-	return (struct itimerspec){ each, each };
 }

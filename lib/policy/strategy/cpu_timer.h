@@ -3,8 +3,6 @@
 #ifndef PM_CPU_TIMER_H
 #define PM_CPU_TIMER_H
 
-#include <time.h>
-
 #include "../plan/plan.h"
 
 /* strategy.fits: one sampled clock or cycles, where timers are allowed. */
@@ -12,9 +10,6 @@ int pm_cpu_timer_fits(const struct pm_plan *plan, struct candidate *candidate);
 
 /* strategy.cost: the stop channel only. */
 void pm_cpu_timer_cost(const struct pm_plan *plan, struct pm_cost *ret);
-
-/* First after so many ns, and then again and again. */
-struct itimerspec pm_cpu_timer_each(uint64_t ns);
 
 /* ns between two signals; not below 1 ms, because CPU timers go by the scheduler's tick anyway. */
 uint64_t pm_cpu_timer_period(const struct pm_event_spec *spec);

@@ -28,7 +28,7 @@ static int fits_event(const struct pm_plan *plan, size_t i, struct candidate *ca
 	struct pm_event_spec spec = event->spec;
 	int fd;
 
-	if (spec.tid != PM_SYSTEM && !pm_plan_is_sampled(event))
+	if (spec.tid != PM_SYSTEM && !event->sampled)
 		return pm_rule_out(candidate, EINVAL, "what it counts of event %zu would be of all "
 				   "processes", i);
 	fd = pm_plan_open(plan, event, &attr, -1, cpu);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../diagnosis/diag.h"
+#include "../spec/now.h"
 #include "cpu_timer.h"
 #include "signal_ring.h"
 
@@ -118,7 +119,7 @@ static int comes_to_who_runs(struct process_timer *timer)
 /* Whether it runs: a call may be taken, and do nothing. */
 static int set(const struct process_timer *timer, uint64_t period)
 {
-	const struct itimerspec wanted = pm_cpu_timer_each(period);
+	const struct itimerspec wanted = pm_each(period);
 	struct itimerspec now;
 
 	if (timer_settime(timer->id, 0, &wanted, NULL) != 0 || timer_gettime(timer->id, &now) != 0)
@@ -286,7 +287,8 @@ static int fits(const struct pm_plan *plan, struct candidate *candidate)
 
 const struct strategy pm_strategy_process_timer = {
 	.name = "process_timer",
-	.what = "a timer of the process's CPU time, without perf",
+	.what = "a timer of the process's CPU time, without perf, which the kernel looks at in its "
+		"ticks: a thread that always waits again before the next one is missing",
 	.able = FOR_SELF | CAN_SAMPLE,
 	.needs = pm_needs_nothing,
 	.fits = fits,

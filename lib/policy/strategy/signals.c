@@ -278,12 +278,6 @@ static void undo(struct pm_session *session)
 	destroy(signals);
 }
 
-static bool is_counter(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
-		attr->type == PERF_TYPE_RAW;
-}
-
 PM_FACT(refresh_is_exact, "signal.refresh.limit_is_exact");
 
 /*
@@ -297,7 +291,7 @@ static bool may_refresh(const struct pm_plan *plan)
 {
 	struct pm_fact fact = { .size = sizeof(fact) };
 
-	if (plan->count != 1 || !is_counter(&plan->events[0].attr))
+	if (plan->count != 1 || !pm_is_hardware(plan->events[0].attr.type))
 		return false;
 	return pm_profile_lookup(plan->profile, refresh_is_exact, &fact) == 0 &&
 		fact.verdict == PM_YES && fact.rank >= PM_RANK_RELEASE;

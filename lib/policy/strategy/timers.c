@@ -16,6 +16,7 @@
 
 #include "../diagnosis/diag.h"
 #include "../engine/wait.h"
+#include "../spec/now.h"
 #include "cpu_timer.h"
 #include "signal_ring.h"
 
@@ -45,7 +46,7 @@ static struct timers *timers_of(const struct pm_session *session)
 
 static int start(struct timers *timers, pid_t tid)
 {
-	const struct itimerspec each = pm_cpu_timer_each(timers->period);
+	const struct itimerspec each = pm_each(timers->period);
 	struct sigevent event;
 	timer_t id;
 
@@ -171,7 +172,7 @@ static int attach(struct pm_session *session, struct pm_diag *diag)
 /* Its time has come long ago, so the kernel sends the signal at once. */
 static bool fires(struct pm_session *session, const struct timer *timer)
 {
-	const struct itimerspec each = pm_cpu_timer_each(timers_of(session)->period);
+	const struct itimerspec each = pm_each(timers_of(session)->period);
 	const struct itimerspec past = { each.it_interval, { 0, 1 } };
 
 	session->proof->canary.tid = timer->tid;
@@ -225,8 +226,9 @@ static const struct operations operations = {
 
 const struct strategy pm_strategy_timers = {
 	.name = "timers",
-	.what = "POSIX CPU-time timers, one a thread, without perf; threads that end before they "
-		"are noticed are missing, which cpu_time tells",
+	.what = "POSIX CPU-time timers, one a thread, without perf, which the kernel looks at in "
+		"its ticks; threads that end before they are noticed, or always wait again before "
+		"the next tick, are missing, which cpu_time tells",
 	.able = FOR_SELF | CAN_SAMPLE,
 	.needs = pm_needs_nothing,
 	.fits = pm_cpu_timer_fits,

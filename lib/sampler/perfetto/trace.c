@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../pm_sys.h"
+#include "../../policy/spec/now.h"
 #include "../../policy/spec/spec.h"
 #include "fields.h"
 
@@ -64,9 +64,8 @@ static const struct clock_numbers { int clock; uint32_t builtin, perf; } *number
 static void put_clock(struct packet *packet, uint32_t id, int clock)
 {
 	size_t mark = packet_begin(packet, CLOCKS_CLOCK);
-	uint64_t now = 0;
+	const uint64_t now = pm_now_by(clock);
 
-	(void)pm_clock_ns(clock, &now);
 	packet_number(packet, CLOCK_ID, id);
 	packet_number(packet, CLOCK_TIME, now);
 	packet_end(packet, mark);

@@ -267,6 +267,9 @@ static bool judge(struct reader *reader, char **rest, bool dashes, bool shaped)
 	for (size_t i = 0; i < line->output_count && line->event_count > 1; i++)
 		if (strcmp(line->outputs[i], "-") == 0)
 			return fail(reader, "-o - is of one event: name files for several");
+	if (line->command && (line->print || line->check))
+		return fail(reader, "--print and --check run no command, and a configuration names "
+			    "processes that there are: -p, -n, -u, --cgroup or -a");
 	if (line->config || line->command || line->target_count > 0)
 		return line->command && line->target_count > 0 ?
 			fail(reader, "either a command is run, or processes are named") : true;
@@ -354,6 +357,16 @@ static void put_output(yajl_gen gen, const char *format, const char *path, const
 	(void)yajl_gen_map_close(gen);
 }
 
+/* Standard output is that of the command, or an output. */
+static bool is_stdout_taken(const struct command_line *line)
+{
+	bool taken = line->command;
+
+	for (size_t i = 0; i < line->output_count; i++)
+		taken = taken || strcmp(line->outputs[i], "-") == 0;
+	return taken;
+}
+
 /* Of several events each has files of its own: flame.svg becomes flame.1-cycles.svg. */
 static void put_outputs(yajl_gen gen, const struct command_line *line, size_t index)
 {
@@ -371,8 +384,7 @@ static void put_outputs(yajl_gen gen, const struct command_line *line, size_t in
 			   source);
 	}
 	if (!line->quiet)
-		put_output(gen, "top", line->command || line->output_count ? "/dev/stderr" : "-",
-			   source);
+		put_output(gen, "top", is_stdout_taken(line) ? "/dev/stderr" : "-", source);
 }
 
 char *command_line_json(const struct command_line *line, pid_t pid)

@@ -303,7 +303,9 @@ static int check_source(struct reader *reader, struct source_config *source)
 			    source->name);
 	if (source->stop_ms && source->stop_ms <= source->start_ms)
 		return fail(reader, "source \"%s\" stops before it starts", source->name);
-	err = source->poll_ms ? 0 : config_size_rings(source, reader->error, reader->size);
+	err = config_judge_targets(source, reader->error, reader->size);
+	if (err == 0 && !source->poll_ms)
+		err = config_size_rings(source, reader->error, reader->size);
 	if (err < 0)
 		return err;
 	if (source->ring_pages & (source->ring_pages - 1))

@@ -72,6 +72,9 @@ void config_free(struct config *config);
 /* The clockid_t of its clock. */
 int config_clock(const struct source_config *source);
 
+/* Whether all targets are some. 0, or -errno with a sentence. */
+int config_judge_targets(const struct source_config *source, char *error, size_t size);
+
 /* Rings for the source's rate, or -EINVAL with a sentence: meaning.c. */
 int config_size_rings(struct source_config *source, char *error, size_t size);
 

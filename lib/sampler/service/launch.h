@@ -9,7 +9,9 @@
 struct launch {
 	pid_t pid;			/* 0: none, or it has ended */
 	int gate;			/* a byte into it lets it begin; -1: it has begun */
+	int told;			/* where it says that it cannot be run; -1: nowhere */
 	bool begun, ended;
+	bool refused;			/* it has ended, as the kernel did not run it */
 	int status;			/* of waitpid(2), when it has ended */
 };
 

@@ -9,36 +9,24 @@
 
 static void tell_process(struct source *source, struct proc *proc, const struct pm_process *process)
 {
-	struct note *note = note_take(&source->service->notes, NOTE_PROCESS);
+	struct note note = {
+		.kind = NOTE_PROCESS, .pid = process->pid, .parent = (int32_t)process->parent,
+		.uid = process->uid == UINT32_MAX ? -1 : (int64_t)process->uid,
+		.started = process->started, .kernel = process->kernel,
+	};
 
-	proc->told = note != NULL;
-	if (!note)
-		return;
-	note->source = source->index;
-	note->pid = process->pid;
-	note->parent = (int32_t)process->parent;
-	note->uid = process->uid == UINT32_MAX ? -1 : (int64_t)process->uid;
-	memcpy(note->comm, process->comm, sizeof(note->comm));
-	note->text = process->arguments_size > 0 ? malloc(process->arguments_size) : NULL;
-	note->text_size = note->text ? process->arguments_size : 0;
-	if (note->text)
-		memcpy(note->text, process->arguments, note->text_size);
-	note->started = process->started;
-	note->kernel = process->kernel;
-	memcpy(note->inner_pids, process->inner_pids, sizeof(note->inner_pids));
-	proc->told = send_note(source->service, note);
+	memcpy(note.comm, process->comm, sizeof(note.comm));
+	note.text = process->arguments_size > 0 ? malloc(process->arguments_size) : NULL;
+	note.text_size = note.text ? process->arguments_size : 0;
+	if (note.text)
+		memcpy(note.text, process->arguments, note.text_size);
+	memcpy(note.inner_pids, process->inner_pids, sizeof(note.inner_pids));
+	proc->told = send_note(source, &note);
 }
 
 static void tell_end(struct source *source, enum note_kind kind, uint32_t pid, uint32_t tid)
 {
-	struct note *note = note_take(&source->service->notes, kind);
-
-	if (!note)
-		return;
-	note->source = source->index;
-	note->pid = pid;
-	note->tid = tid;
-	(void)send_note(source->service, note);
+	(void)send_note(source, &(struct note){ .kind = kind, .pid = pid, .tid = tid });
 }
 
 static void on_process(void *context, const struct pm_process *process,
@@ -149,15 +137,10 @@ static void on_sample(void *context, const struct pm_sampled *sampled)
 /* The name of a program comes with its samples. */
 static void tell_name(struct source *source, struct proc *proc, const struct pm_side *side)
 {
-	struct note *note = note_take(&source->service->notes, NOTE_THREAD);
+	struct note note = { .kind = NOTE_THREAD, .pid = side->pid, .tid = side->tid };
 
-	if (!note)
-		return;
-	note->source = source->index;
-	note->pid = side->pid;
-	note->tid = side->tid;
-	(void)snprintf(note->comm, sizeof(note->comm), "%s", side->text);
-	proc->named |= send_note(source->service, note);
+	(void)snprintf(note.comm, sizeof(note.comm), "%s", side->text);
+	proc->named |= send_note(source, &note);
 }
 
 static void on_side(void *context, const struct pm_side *side)
@@ -180,18 +163,12 @@ static void on_side(void *context, const struct pm_side *side)
 static void on_lost(void *context, uint32_t cpu, uint64_t count)
 {
 	struct source *source = context;
-	struct note *note = note_take(&source->service->notes, NOTE_LOST);
 
 	source->counts.lost += count;
 	report_event(&source->service->report, "lost", "source", source->config->name, "#cpu",
 		     (int64_t)cpu, "#records", (int64_t)count, NULL);
-	if (!note)
-		return;
-	note->source = source->index;
-	note->time = source_now(source);
-	note->cpu = cpu;
-	note->values[0] = count;
-	(void)send_note(source->service, note);
+	(void)send_note(source, &(struct note){
+		.kind = NOTE_LOST, .time = source_now(source), .cpu = cpu, .values = { count } });
 }
 
 const struct pm_sampler_listener source_listener = {

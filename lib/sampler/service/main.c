@@ -128,6 +128,14 @@ static int from_file(const struct command_line *line, struct service *service)
 	return err;
 }
 
+static int shown(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "perfmodes-sampler: standard output takes no answer (disk full?)\n");
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static struct service service;
@@ -135,13 +143,15 @@ int main(int argc, char **argv)
 	int status;
 
 	open_standard_descriptors();
-	service.launch.gate = -1;
+	service.launch.gate = service.launch.told = -1;
 	if (!command_line_read(argc, argv, &line, service.error, sizeof(service.error))) {
 		command_line_free(&line);
 		return wrong(service.error);
 	}
-	if (line.help || line.version)
-		return fputs(line.help ? usage : version, stdout) == EOF || fflush(stdout) == EOF;
+	if (line.help || line.version) {
+		(void)fputs(line.help ? usage : version, stdout);
+		return shown();
+	}
 	if (line.traced)
 		return producer_run(line.socket,
 				    line.data_source ? line.data_source : "linux.perf");
@@ -153,7 +163,7 @@ int main(int argc, char **argv)
 	}
 	if (status < 0 || line.check || line.print) {
 		config_free(&service.config);
-		return status < 0 ? 2 : 0;
+		return status < 0 ? 2 : shown();
 	}
 	return service_run(&service);
 }

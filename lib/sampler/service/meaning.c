@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What keys stand for: how large rings are and how often they are read, and which clock it is. */
+/* What keys stand for: how large rings are and how often they are read, a clock, targets. */
 #include "config.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "../target/target.h"
 
 #define READ_MS 100
 #define READ_MS_LEAST 5
@@ -59,10 +61,47 @@ int config_size_rings(struct source_config *source, char *error, size_t size)
 	if (source->frequency == 0 || source->ring_pages * 4096 >= two)
 		return 0;
 	(void)snprintf(error, size, "source \"%s\": two readings need rings of %lld MiB, more than "
-		       "%lld: lower \"read_ms\", \"stack_bytes\" or \"frequency\", or set "
-		       "\"ring_pages\"", source->name, (long long)(two >> 20),
-		       (long long)(RING_MOST >> 8));
+		       "%lld: lower \"frequency\" (-F), \"stack_bytes\" or \"read_ms\", take no "
+		       "copies of stacks (-g fp, \"stacks\"), or set \"ring_pages\"", source->name,
+		       (long long)((two + (1 << 20) - 1) >> 20), (long long)(RING_MOST >> 8));
 	return -EINVAL;
+}
+
+static int judge_targets(const struct source_config *source, char *const *texts, size_t count,
+			 struct pm_diag *diag)
+{
+	struct pm_target targets[TARGETS];
+	struct targets taken;
+	int err = 0;
+
+	for (size_t i = 0; i < count && err == 0; i++) {
+		targets[i] = (struct pm_target){ .size = sizeof(targets[i]) };
+		err = pm_target_parse(texts[i], diag, &targets[i]);
+		if (err == 0 && texts == source->stack_targets && targets[i].by == PM_BY_CGROUP) {
+			(void)snprintf(diag->text, sizeof(diag->text), "target \"%s\": a cgroup "
+				       "has no stacks of its own: name it in \"targets\"",
+				       texts[i]);
+			err = -EINVAL;
+		}
+	}
+	if (err == 0)
+		err = pm_targets_take(targets, count, diag, &taken);
+	if (err == 0)
+		pm_targets_free(&taken);
+	return err;
+}
+
+int config_judge_targets(const struct source_config *source, char *error, size_t size)
+{
+	struct pm_diag diag = { .size = sizeof(diag) };
+	int err = judge_targets(source, source->targets, source->target_count, &diag);
+
+	if (err == 0)
+		err = judge_targets(source, source->stack_targets, source->stack_target_count,
+				    &diag);
+	if (err < 0)
+		(void)snprintf(error, size, "source \"%s\": %s", source->name, diag.text);
+	return err;
 }
 
 int config_clock(const struct source_config *source)

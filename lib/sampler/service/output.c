@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../pm_sys.h"
+#include "../../policy/spec/now.h"
 #include "lines.h"
 #include "picture.h"
 #include "rotate.h"
@@ -25,21 +25,10 @@ static int open_pprof(struct output *output, const struct source_config *source)
 	struct pm_pprof_opts opts = {
 		.size = sizeof(opts), .type = source->label,
 		.unit = events_are_clock(source->event) ? "nanoseconds" : "count",
-		.period = (uint64_t)source->period,
+		.period = (uint64_t)source->period, .time = pm_now_by(CLOCK_REALTIME),
 	};
 
-	(void)pm_clock_ns(CLOCK_REALTIME, &opts.time);
 	return pm_pprof_open(output->fd, &opts, &output->pprof);
-}
-
-/* A standard stream is not opened anew: that would cut off a file that it is. */
-static int open_path(const char *path)
-{
-	if (strcmp(path, "/dev/stdout") == 0)
-		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (strcmp(path, "/dev/stderr") == 0)
-		return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
 }
 
 static int open_picture(struct output *output)
@@ -56,9 +45,9 @@ static int open_one(struct outputs *outputs, struct output *output)
 	const struct source_config *source =
 		&outputs->config->sources[output->config->source_at];
 
-	output->fd = open_path(output->config->path);
+	output->fd = rotate_open(output->config->path);
 	if (output->fd < 0)
-		return -errno;
+		return output->fd;
 	if (output->config->format == FORMAT_FOLDED)
 		return pm_folded_open(output->fd, NULL, &output->folded);
 	if (output->config->format == FORMAT_SVG || output->config->format == FORMAT_TOP)
@@ -246,6 +235,8 @@ void outputs_note(struct outputs *outputs, const struct note *note)
 			err = begin_anew(outputs, output, note->values[0]);
 		else if (output->error == 0)
 			err = trace_note(outputs, output, note);
+		if (output->error == 0 && err == 0 && of_all)
+			output->whole = output->written;
 		booked(outputs, output, err, note->kind == NOTE_COUNTS);
 	}
 }

@@ -23,6 +23,7 @@ struct output {
 	struct outputs *all;
 	int error;			/* the first one of writing, negative */
 	uint64_t written, unwritten;	/* samples; those after the error */
+	uint64_t whole;			/* of `written`: when it last was whole */
 };
 
 struct outputs {

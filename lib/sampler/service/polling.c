@@ -185,20 +185,16 @@ int polling_open(struct source *source, struct polling **ret)
 static void tell(struct source *source, const struct counter_group *group,
 		 const struct pm_counts *counts)
 {
-	struct note *note = note_take(&source->service->notes, NOTE_COUNTS);
+	const uint32_t pid = group->pid < 0 ? 0 : (uint32_t)group->pid;
+	struct note note = {
+		.kind = NOTE_COUNTS, .time = source_now(source), .pid = pid, .tid = pid,
+		.cpu = group->cpu < 0 ? 0 : (uint32_t)group->cpu,
+	};
 
 	source->counts.samples++;
-	if (!note) {
-		source->counts.untold++;
-		return;
-	}
-	note->source = source->index;
-	note->time = source_now(source);
-	note->cpu = group->cpu < 0 ? 0 : (uint32_t)group->cpu;
-	note->pid = note->tid = group->pid < 0 ? 0 : (uint32_t)group->pid;
 	for (uint64_t i = 0; i < counts->nr && i < NOTE_VALUES; i++)
-		note->values[note->value_count++] = counts->member[i].value;
-	if (!send_note(source->service, note))
+		note.values[note.value_count++] = counts->member[i].value;
+	if (!send_note(source, &note))
 		source->counts.untold++;
 }
 

@@ -28,14 +28,11 @@ static uint64_t half(uint64_t rate, unsigned int halvings)
 /* In front of what is sampled by it; where the queue is full it is told at the next change. */
 static void tell(struct source *source, unsigned int halvings)
 {
-	struct note *note = note_take(&source->service->notes, NOTE_RATE);
-
-	if (!note)
-		return;
-	note->source = source->index;
-	note->values[0] = source->periods[0] << halvings;
-	note->values[1] = half(source->frequencies[0], halvings);
-	(void)send_note(source->service, note);
+	(void)send_note(source, &(struct note){
+		.kind = NOTE_RATE,
+		.values = { source->periods[0] << halvings,
+			    half(source->frequencies[0], halvings) },
+	});
 }
 
 void source_tell_rate(struct source *source)

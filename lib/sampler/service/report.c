@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../pm_sys.h"
 #include "../../policy/spec/now.h"
@@ -15,13 +16,21 @@
 
 int report_open(struct report *report, const char *path)
 {
+	int fd;
+
 	report->file = NULL;
 	report->error = 0;
 	report->begin = pm_now();
 	if (!path)
 		return 0;
-	report->file = fopen(path, "we");
-	return report->file ? 0 : -errno;
+	fd = rotate_open(path);
+	if (fd < 0)
+		return fd;
+	report->file = fdopen(fd, "w");
+	if (report->file)
+		return 0;
+	(void)close(fd);
+	return -ENOMEM;
 }
 
 void report_rotate(struct report *report, const char *path, int64_t former)

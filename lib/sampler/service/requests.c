@@ -27,20 +27,13 @@ void requests_due(struct service *service, uint64_t now)
 {
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];
-		struct note *note;
 
 		if (source->mark == 0 || source->state != SOURCE_STARTED || now < source->mark_at ||
 		    (!source_read(source) && --source->mark > 0))
 			continue;
 		source->mark = 1;	/* until the queue takes it */
-		note = note_take(&service->notes, NOTE_KEEP);
-		if (!note)
-			continue;
-		note->source = i;
-		note->value_count = 2;
-		note->values[0] = now - service->begun;
-		note->values[1] = 1;
-		if (send_note(service, note))
+		if (send_note(source, &(struct note){
+			    .kind = NOTE_KEEP, .values = { now - service->begun, true } }))
 			source->mark = 0;
 	}
 }

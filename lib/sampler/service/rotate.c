@@ -4,10 +4,26 @@
 #include "rotate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PATH_BYTES 4096
+
+int rotate_open(const char *path)
+{
+	int fd;
+
+	if (strcmp(path, "/dev/stdout") == 0)
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	else if (strcmp(path, "/dev/stderr") == 0)
+		fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
+	return fd < 0 ? -errno : fd;
+}
 
 bool rotate_can(const char *path)
 {

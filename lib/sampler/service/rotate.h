@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * A file that is made or emptied. A standard stream is not opened anew: that would cut off a file
+ * that it is, and a pipe of another user would refuse it. -errno.
+ */
+int rotate_open(const char *path);
+
 /* Whether the path is that of a regular file, or of none: a terminal or a pipe goes on. */
 bool rotate_can(const char *path);
 

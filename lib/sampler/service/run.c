@@ -24,22 +24,19 @@ static void on_answer(void *context, const struct pm_descriptors_answer *answer)
 
 static struct guard_reading totals(void)
 {
-	struct guard_reading reading = { .memory = guard_memory(), .wall_ns = pm_now() };
-
-	(void)pm_clock_ns(CLOCK_PROCESS_CPUTIME_ID, &reading.cpu_ns);
-	return reading;
+	return (struct guard_reading){
+		.memory = guard_memory(), .wall_ns = pm_now(),
+		.cpu_ns = pm_now_by(CLOCK_PROCESS_CPUTIME_ID),
+	};
 }
 
 static void tell_guardrail(struct service *service)
 {
 	for (size_t i = 0; i < service->config.source_count; i++) {
-		struct note *note = note_take(&service->notes, NOTE_GUARDRAIL);
+		struct source *source = &service->sources[i];
 
-		if (!note)
-			continue;
-		note->source = i;
-		note->time = source_now(&service->sources[i]);
-		(void)send_note(service, note);
+		(void)send_note(source, &(struct note){
+			.kind = NOTE_GUARDRAIL, .time = source_now(source) });
 	}
 }
 
@@ -128,17 +125,10 @@ static void keep_due(struct service *service, uint64_t now)
 	if (service->config.keep_ms == 0 || now < service->keep)
 		return;
 	service->keep = now + 1000000ull * (uint64_t)service->config.keep_ms;
-	for (size_t i = 0; i < service->config.source_count; i++) {
-		struct note *note = service->sources[i].state == SOURCE_STARTED ?
-			note_take(&service->notes, NOTE_KEEP) : NULL;
-
-		if (!note)
-			continue;
-		note->source = i;
-		note->value_count = 1;
-		note->values[0] = now - service->begun;
-		(void)send_note(service, note);
-	}
+	for (size_t i = 0; i < service->config.source_count; i++)
+		if (service->sources[i].state == SOURCE_STARTED)
+			(void)send_note(&service->sources[i], &(struct note){
+				.kind = NOTE_KEEP, .values = { now - service->begun } });
 }
 
 /* A full queue does not take it: it stays due. */
@@ -146,14 +136,10 @@ static void begin_anew(struct service *service)
 {
 	for (size_t i = 0; i < service->config.source_count; i++) {
 		struct source *source = &service->sources[i];
-		struct note *note = source->anew != 0 && source->state == SOURCE_STARTED ?
-			note_take(&service->notes, NOTE_ROTATE) : NULL;
 
-		if (!note)
-			continue;
-		note->source = i;
-		note->values[0] = source->anew;
-		if (send_note(service, note))
+		if (source->anew != 0 && source->state == SOURCE_STARTED &&
+		    send_note(source, &(struct note){
+			    .kind = NOTE_ROTATE, .values = { source->anew } }))
 			source->anew = 0;
 	}
 }
@@ -453,7 +439,7 @@ static void end(struct service *service)
 static int status_of(struct service *service)
 {
 	const int command = launch_close(&service->launch);
-	const int shortfall = service->guardrail || service->failed ? 0 :
+	const int shortfall = service->guardrail || service->failed || service->launch.refused ? 0 :
 		service_shortfall(service);
 
 	if (service->guardrail || service->failed)

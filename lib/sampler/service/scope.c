@@ -13,14 +13,10 @@ int scope_init(struct scope *scope, const struct source_config *config, struct p
 	int err = 0;
 
 	*scope = (struct scope){ .most = (size_t)config->stack_programs };
+	/* None is a cgroup: config_judge_targets. */
 	for (size_t i = 0; i < config->stack_target_count && err == 0; i++) {
 		targets[i] = (struct pm_target){ .size = sizeof(targets[i]) };
 		err = pm_target_parse(config->stack_targets[i], diag, &targets[i]);
-		if (err == 0 && targets[i].by == PM_BY_CGROUP) {
-			(void)snprintf(diag->text, sizeof(diag->text), "a cgroup has no stacks of "
-				       "its own: name it in \"targets\"");
-			err = -EINVAL;
-		}
 	}
 	if (err == 0)
 		err = pm_targets_take(targets, config->stack_target_count, diag, &scope->targets);

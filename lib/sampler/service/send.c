@@ -42,10 +42,18 @@ void send_sample(struct source *source, struct pm_unwinder *unwinder, struct not
 	send_without(source, note, PM_PERFETTO_SKIP_QUEUE, sample);
 }
 
-bool send_note(struct service *service, struct note *note)
+bool send_note(struct source *source, const struct note *told)
 {
+	struct service *service = source->service;
+	struct note *note = note_take(&service->notes, told->kind);
 	struct pm_stack_sample nothing = { .size = sizeof(nothing) };
 
+	if (!note) {
+		free(told->text);
+		return false;
+	}
+	*note = *told;
+	note->source = source->index;
 	(void)atomic_fetch_add(&service->notes_queued, 1);
 	if (put(service, NULL, note, nothing) == 0)
 		return true;

@@ -184,8 +184,8 @@ void send_sample(struct source *source, struct pm_unwinder *unwinder, struct not
 void send_without(struct source *source, struct note *note, enum pm_perfetto_skip why,
 		  const struct pm_stack_sample *sample);
 
-/* Something without a stack. False when there is no room. */
-bool send_note(struct service *service, struct note *note);
+/* Something of a source without a stack; its text is freed. False when there is no room. */
+bool send_note(struct source *source, const struct note *told);
 
 /* What the worker calls. */
 void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack);

@@ -20,10 +20,7 @@
 
 uint64_t source_now(const struct source *source)
 {
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(config_clock(source->config), &now);
-	return now;
+	return pm_now_by(config_clock(source->config));
 }
 
 /* Where an event may come in an NMI the kernel reads no other clocks (34f439278cef, v4.1). */
@@ -335,8 +332,6 @@ static void finish(struct source *source, enum source_state state, const char *e
 /* First the answers, then the queue: the barrier is behind everything that was put. */
 void source_drain(struct source *source)
 {
-	struct note *note;
-
 	if (source->state != SOURCE_DRAINING)
 		return;
 	if (pm_now() > source->deadline) {
@@ -345,10 +340,7 @@ void source_drain(struct source *source)
 	}
 	if (!source->barrier && procs_waiting(source) == 0) {
 		procs_close(source, false);
-		note = note_take(&source->service->notes, NOTE_BARRIER);
-		if (note)
-			note->source = source->index;
-		source->barrier = note && send_note(source->service, note);
+		source->barrier = send_note(source, &(struct note){ .kind = NOTE_BARRIER });
 	}
 	if (atomic_load(&source->drained))
 		finish(source, SOURCE_STOPPED, "stopped", "in order");

@@ -46,7 +46,7 @@ static void tell_briefly(const struct service *service, const struct source *sou
 		  counts->unresolved },
 	};
 
-	if (source->state == SOURCE_FAILED)
+	if (source->state == SOURCE_FAILED || service->launch.refused)
 		return;		/* the reason has been told */
 	fprintf(stderr, "perfmodes-sampler: %" PRIu64 " samples of %s in %.1f s", counts->samples,
 		source->config->label, (double)(pm_now() - service->begin) / 1e9);
@@ -101,9 +101,10 @@ static void tell_output(struct service *service, const struct output *output)
 		     "#written", (int64_t)output->written, "#unwritten",
 		     (int64_t)output->unwritten, "error", why, NULL);
 	if (output->error)
-		fprintf(stderr, "perfmodes-sampler: %s: %s; of %" PRIu64 " samples about %" PRIu64
+		fprintf(stderr, "perfmodes-sampler: %s: %s; of %" PRIu64 " samples up to %" PRIu64
 			" are missing at its end\n", output->config->path, why,
-			output->written + output->unwritten, output->unwritten);
+			output->written + output->unwritten,
+			output->written + output->unwritten - output->whole);
 }
 
 void service_progress(const struct service *service, bool last)

@@ -15,13 +15,14 @@
 /* Where the time stands: `format` of all events ends, and begins, alike. 0 when it is too short. */
 static uint64_t time_of(const struct pm_sampler *sampler, const struct perf_event_header *record)
 {
-	/* time, stream's id where it is asked for, cpu, identifier: at the end */
+	const bool identified = sampler->formats[0].sample_type & PERF_SAMPLE_IDENTIFIER;
+	/* time, stream's id where it is asked for, cpu, and the id somewhere: at the end */
 	const size_t behind = sampler->way == WAY_THREADS ? 32 : 24;
 	const char *at = (const char *)record;
 	uint64_t time = 0;
 
 	if (record->type == PERF_RECORD_SAMPLE)	/* identifier, ip, pid and tid */
-		at += sizeof(*record) + 24;
+		at += sizeof(*record) + (identified ? 24 : 16);
 	else
 		at += record->size - behind;
 	if (record->size >= sizeof(*record) + 32)
@@ -59,7 +60,7 @@ static uint64_t plausible(struct pm_sampler *sampler, const struct session_ring 
 /* The next record of a ring, if there is one. */
 static bool hold(struct pm_sampler *sampler, struct session_ring *ring)
 {
-	int err = pm_ring_next(&ring->ring, &ring->held);
+	int err = ring->ring.tail < ring->until ? pm_ring_next(&ring->ring, &ring->held) : 0;
 
 	if (err == 1) {
 		ring->time = plausible(sampler, ring, time_of(sampler, ring->held));
@@ -82,12 +83,20 @@ static void release(struct session_ring *ring)
 	ring->released = ring->ring.tail;
 }
 
+/*
+ * By time a turn ends at a moment. Where the clock of the records cannot be read, it ends at what
+ * is there now: a program that causes records as fast as they are read would hold it for ever.
+ */
 static void begin(struct pm_sampler *sampler)
 {
+	const bool by_time = pm_watch_has_clock(sampler);
+
 	sampler->heap_count = 0;
 	for (size_t i = 0; i < sampler->rings.count; i++) {
 		struct session_ring *ring = &sampler->rings.list[i];
 
+		ring->until = by_time ? UINT64_MAX :
+			ring->ring.tail + pm_ring_pending(&ring->ring);
 		if (pm_ring_pending(&ring->ring) + RECORD_LARGE > ring->ring.data_size)
 			sampler->stats.full_rings++;
 		if (!hold(sampler, ring))

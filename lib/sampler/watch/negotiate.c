@@ -2,6 +2,8 @@
 /* The events of a sampler in the way that is tried: the plan finds out what the kernel takes. */
 #include "negotiate.h"
 
+#include <errno.h>
+
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/plan/modify.h"
 #include "../../policy/plan/negotiate.h"
@@ -14,6 +16,15 @@ static bool are_named(const struct pm_sampler *sampler)
 {
 	return pm_targets_are_pids(&sampler->processes.rules.targets) &&
 		!(sampler->opts.flags & PM_SAMPLER_CHILDREN);
+}
+
+/* Before v3.12 there is no dummy event: one that happens to hardly any program tells as much. */
+static bool take_other_side(struct plan_event *side)
+{
+	if (side->error != -ENOENT || side->spec.config != PERF_COUNT_SW_DUMMY)
+		return false;
+	side->spec.config = PERF_COUNT_SW_EMULATION_FAULTS;
+	return true;
 }
 
 int pm_watch_negotiate(struct pm_sampler *sampler, uint32_t tid, struct pm_diag *diag)
@@ -29,8 +40,10 @@ int pm_watch_negotiate(struct pm_sampler *sampler, uint32_t tid, struct pm_diag 
 	plan->opts.cgroup = sampler->cgroup;
 	for (size_t i = 0; i < plan->count; i++)
 		plan->events[i].spec.tid = targets[sampler->way];
-	pm_modify_begin(plan);
-	pm_plan_negotiate(plan);
+	do {
+		pm_modify_begin(plan);
+		pm_plan_negotiate(plan);
+	} while (take_other_side(&plan->events[sampler->count]));
 	pm_plan_let_go(plan);
 	for (size_t i = 0; i < plan->count; i++)
 		pm_format_of(&plan->events[i].attr, &sampler->formats[i]);

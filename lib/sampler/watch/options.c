@@ -97,7 +97,7 @@ static int take_leader(struct pm_sampler *sampler, size_t index, unsigned int le
 	event->led_by = leader ? leader : (uint32_t)index + 1;
 	if (leader > index || !pm_watch_leads(sampler, event->led_by - 1))
 		return wrong(diag, "a leader comes before its members, and leads itself");
-	if (leader && pm_plan_is_sampled(event))
+	if (leader && event->sampled)
 		return wrong(diag, "members of a group are counted: no period, no frequency");
 	return 0;
 }

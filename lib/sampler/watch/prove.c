@@ -13,6 +13,7 @@
 
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/proof/canary_thread.h"
+#include "../../policy/spec/now.h"
 #include "rings.h"
 
 #define WORK_NS 100000		/* in which an event's time goes on by any clock but ticks */
@@ -20,14 +21,6 @@
 #define TRIES 8			/* of a name, while the thread moves to another CPU */
 #define RAN_NS 20000000		/* schedstat may be late by a tick at both ends */
 #define NOTED_MAX 1024		/* threads; each is a file that is read */
-
-static uint64_t now_by(clockid_t clock)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(clock, &now);
-	return now;
-}
 
 /* ------------------------------------------------------------------------- before the beginning */
 
@@ -80,14 +73,14 @@ static uint64_t enabled_of(int fd, uint64_t read_format)
 static bool goes_on(const struct pm_sampler *sampler, int fd)
 {
 	const uint64_t format = pm_watch_side(sampler)->attr.read_format;
-	const uint64_t begin = now_by(CLOCK_THREAD_CPUTIME_ID);
+	const uint64_t begin = pm_now_by(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t used = 0;
 
 	/* Without such a clock nothing can be told. */
 	while (begin != 0 && used < PATIENCE_NS) {
 		if (used >= WORK_NS && enabled_of(fd, format) > 0)
 			return true;
-		used = now_by(CLOCK_THREAD_CPUTIME_ID) - begin;
+		used = pm_now_by(CLOCK_THREAD_CPUTIME_ID) - begin;
 	}
 	return begin == 0;
 }

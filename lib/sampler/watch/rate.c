@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../policy/plan/rate.h"
+#include "../../policy/spec/now.h"
 #include "../../policy/spec/spec.h"
 #include "watch.h"
 
@@ -82,12 +83,12 @@ static int check(const struct pm_sampler *sampler, size_t event, uint64_t period
 int pm_sampler_rate(struct pm_sampler *sampler, size_t event, uint64_t period, uint64_t frequency)
 {
 	struct perf_event_attr *attr, before;
-	uint64_t value, now = 0;
+	uint64_t value;
 	int err;
 
 	if (sampler->pid != getpid())
 		return -ECHILD;
-	if (event >= sampler->count || !pm_plan_is_sampled(&sampler->plan->events[event]))
+	if (event >= sampler->count || !sampler->plan->events[event].sampled)
 		return -EINVAL;
 	err = check(sampler, event, period, frequency);
 	if (err < 0)
@@ -98,9 +99,9 @@ int pm_sampler_rate(struct pm_sampler *sampler, size_t event, uint64_t period, u
 	pm_rate_set(attr, period, frequency);
 	attr->sample_type = before.sample_type;
 	value = pm_is_clock(attr) ? fixed(attr) : attr->sample_period;
-	(void)pm_clock_ns(pm_watch_clock(sampler), &now);
 	if (pm_is_clock(attr) || !attr->freq)
-		remember(&sampler->rates[event], now, fixed(&before), value);
+		remember(&sampler->rates[event], pm_now_by(pm_watch_clock(sampler)),
+			 fixed(&before), value);
 	for (size_t i = 0; i < sampler->open.count; i++) {
 		const struct session_event *opened = &sampler->open.list[i];
 		const int failed = opened->spec != event || opened->fd < 0 ? 0 :

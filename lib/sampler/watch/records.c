@@ -2,7 +2,7 @@
 /* What a record says of processes, and to whom it is delivered. */
 #include "records.h"
 
-
+#include "../../policy/engine/layout.h"
 #include "threads.h"
 
 /* -------------------------------------------------------------------------------------- samples */
@@ -111,7 +111,7 @@ static const struct session_event *take_sample(const struct pm_sampler *sampler,
 	if (opened == NULL || is_whole(sampler, header, opened->spec, ret))
 		return opened;
 	for (size_t i = 0; i < sampler->count; i++)
-		if (i != opened->spec && pm_plan_is_sampled(&sampler->plan->events[i]) &&
+		if (i != opened->spec && sampler->plan->events[i].sampled &&
 		    is_whole(sampler, header, i, ret) && find_beside(sampler, opened, i) != NULL)
 			return find_beside(sampler, opened, i);
 	return pm_record_decode(header, &sampler->formats[opened->spec], ret) == 0 ?
@@ -127,7 +127,8 @@ static void on_sample(struct pm_sampler *sampler, const struct perf_event_header
 	uint64_t id = 0;
 	uint32_t pid;
 
-	opened = pm_record_identifier(header, &id) == 0 ? find_event(sampler, id) : NULL;
+	opened = pm_layout_id(header, sampler->formats[0].sample_type, &id) ?
+		find_event(sampler, id) : NULL;
 	opened = take_sample(sampler, header, opened, &record);
 	if (opened == NULL) {
 		sampler->stats.unknown++;

@@ -27,7 +27,7 @@ int pm_watch_open_on(struct pm_sampler *sampler, const struct session_event *tar
 		if (err == -ENOENT || (err < 0 && !inherit && pm_open_is_of_event(err))) {
 			missing |= UINT64_C(1) << wanted.spec;
 			err = 0;
-		} else if (err >= 0 && (event->side || pm_plan_is_sampled(event))) {
+		} else if (err >= 0 && (event->side || event->sampled)) {
 			err = pm_ioctl(sampler->open.list[err].fd, PERF_EVENT_IOC_SET_OUTPUT,
 				       (unsigned long)output);
 		}

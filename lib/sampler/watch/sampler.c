@@ -9,6 +9,7 @@
 #include "../../policy/diagnosis/diag.h"
 #include "../../policy/plan/group.h"
 #include "../../policy/plan/make.h"
+#include "../../policy/spec/now.h"
 #include "../../policy/spec/spec.h"
 #include "opening.h"
 #include "options.h"
@@ -47,14 +48,6 @@ static int check_pids(const struct pm_sampler *sampler, struct pm_diag *diag)
 	return 0;
 }
 
-static uint64_t now_of(const struct pm_sampler *sampler)
-{
-	uint64_t now = 0;
-
-	(void)pm_clock_ns(pm_watch_clock(sampler), &now);
-	return now;
-}
-
 static int look_around(struct pm_sampler *sampler, struct pm_diag *diag)
 {
 	struct processes *processes = &sampler->processes;
@@ -64,7 +57,7 @@ static int look_around(struct pm_sampler *sampler, struct pm_diag *diag)
 	processes->context = sampler;
 	processes->clock = pm_watch_clock(sampler);
 	if (err == 0)
-		err = pm_processes_list(processes, now_of(sampler));
+		err = pm_processes_list(processes, pm_now_by(pm_watch_clock(sampler)));
 	if (err < 0)
 		return pm_diag_say(diag, -err, PM_CAUSE_UNKNOWN, "sampler: /proc cannot be "
 				   "listed: %s", pm_errno_name(-err));
@@ -180,7 +173,7 @@ int pm_sampler_start(struct pm_sampler *sampler, struct pm_diag *diag)
 		return err;
 	}
 	sampler->running = true;
-	sampler->followed_at = now_of(sampler);
+	sampler->followed_at = pm_now_by(pm_watch_clock(sampler));
 	err = pm_processes_refresh(&sampler->processes, sampler->followed_at);
 	pm_pollable_arm(&sampler->pollable, TICK_NS);
 	return err;
@@ -227,7 +220,7 @@ static uint64_t limit_now(struct pm_sampler *sampler, uint64_t now)
 
 static int turn(struct pm_sampler *sampler)
 {
-	const uint64_t now = now_of(sampler), limit = limit_now(sampler, now);
+	const uint64_t now = pm_now_by(pm_watch_clock(sampler)), limit = limit_now(sampler, now);
 	int count;
 
 	sampler->turn_began = now;
@@ -267,7 +260,7 @@ int pm_sampler_stop(struct pm_sampler *sampler)
 		return count;
 	pm_watch_prove_threads(sampler);
 	disable(sampler);
-	sampler->turn_began = now_of(sampler);
+	sampler->turn_began = pm_now_by(pm_watch_clock(sampler));
 	count = pm_watch_merge(sampler, UINT64_MAX, 0);
 	sampler->running = false;
 	sampler->ended = true;

@@ -42,9 +42,12 @@ def _here() -> tuple[str, str]:
 
 
 def compiler_of(machine: str) -> str:
+    """The compiler, if it is here with a C library: Debian's compilers only recommend one."""
     name = COMPILERS[machine]
     if shutil.which(name) is None:
         pytest.skip(f"no {name} (Debian: gcc-{name.removesuffix('-gcc').replace('_', '-')})")
+    if places.run(name, "-fsyntax-only", "-x", "c", "-", input="#include <sys/types.h>\n").returncode:
+        pytest.skip(f"no sys/types.h for {name} (Debian: libc6-dev-{machine}-cross)")
     return name
 
 

@@ -198,11 +198,12 @@ static void identifiers(void **state)
 
 	(void)state;
 	assert_true((attr->sample_type & PERF_SAMPLE_IDENTIFIER) &&
-		    !(attr->sample_type & PERF_SAMPLE_ID));
+		    !(attr->sample_type & PERF_SAMPLE_ID) &&
+		    !(attr->read_format & PERF_FORMAT_ID));
 	know("attr.sample_type_bits.identifier", PM_NO);
 	attr = attr_by(&faults, (struct pm_session_opts){ 0 });
 	assert_true(!(attr->sample_type & PERF_SAMPLE_IDENTIFIER) &&
-		    (attr->sample_type & PERF_SAMPLE_ID));
+		    (attr->sample_type & PERF_SAMPLE_ID) && (attr->read_format & PERF_FORMAT_ID));
 }
 
 /* A kernel that takes a bit by itself may refuse it in this very event. */

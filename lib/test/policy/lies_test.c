@@ -322,7 +322,7 @@ static void expect_instead(const char *path, const char *bytes, size_t size, siz
 		.size = sizeof(struct pm_session_opts), .allow = PM_ALLOW_ALL }, NULL, &diag,
 		&plan), 0);
 	pm_plan_explain(plan, text, sizeof(text));
-	if (strstr(text, "profile") == NULL || strstr(text, "built in instead") == NULL)
+	if (strstr(text, path) == NULL || strstr(text, "built in instead") == NULL)
 		fail_msg("%.40s: %s", bytes, text);
 	pm_plan_destroy(plan);
 }

@@ -41,12 +41,17 @@ static void no_descriptor_of_a_cgroup(void **state)
 
 static void errors_that_say_it_all(void **state)
 {
-	static const struct { int error; enum pm_cause cause; } cases[] = {
-		{ EMFILE, PM_CAUSE_DESCRIPTORS }, { ENFILE, PM_CAUSE_DESCRIPTORS },
-		{ EINVAL, PM_CAUSE_UNSUPPORTED }, { E2BIG, PM_CAUSE_UNSUPPORTED },
-		{ ESRCH, PM_CAUSE_NO_TARGET }, { ENOENT, PM_CAUSE_NO_EVENT },
-		{ EOPNOTSUPP, PM_CAUSE_NO_EVENT }, { EBUSY, PM_CAUSE_NO_EVENT },
-		{ EIO, PM_CAUSE_UNKNOWN },
+	static const struct { int error; enum pm_cause cause; const char *gate; } cases[] = {
+		{ EMFILE, PM_CAUSE_DESCRIPTORS, "" }, { ENFILE, PM_CAUSE_DESCRIPTORS, "" },
+		{ EINVAL, PM_CAUSE_UNSUPPORTED, "" },
+		{ E2BIG, PM_CAUSE_UNSUPPORTED, "or so few bytes" },
+		{ EOVERFLOW, PM_CAUSE_UNSUPPORTED, "kernel.perf_event_max_stack" },
+		{ ESRCH, PM_CAUSE_NO_TARGET, "there is no such thread, or it has ended" },
+		{ ENOENT, PM_CAUSE_NO_EVENT, "" }, { EOPNOTSUPP, PM_CAUSE_NO_EVENT, "" },
+		/* Whose they are is not known: the caller's own, perhaps. */
+		{ EBUSY, PM_CAUSE_NO_EVENT, "no counter or breakpoint is free" },
+		{ ENOSPC, PM_CAUSE_NO_EVENT, "no counter or breakpoint is free" },
+		{ EIO, PM_CAUSE_UNKNOWN, "" },
 	};
 	struct pm_refusal refusal;
 
@@ -55,6 +60,7 @@ static void errors_that_say_it_all(void **state)
 		pm_refusal_of_open(&all, PM_REACH_OWN, -1, cases[i].error, &refusal);
 		assert_int_equal(refusal.cause, cases[i].cause);
 		assert_int_not_equal(refusal.gate[0], '\0');
+		assert_says(refusal.gate, cases[i].gate);
 	}
 	assert_int_equal(fake_kernel.calls, 0);		/* nothing had to be tried */
 }

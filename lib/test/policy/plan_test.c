@@ -408,8 +408,11 @@ static void senseless_wishes(void **state)
 	wanting.want = PM_WANT_GROUP << 1;
 	pages.ring_pages = 3;
 	assert_int_equal(chosen(&both, &everything), -EINVAL);
+	assert_said("plan: event 0: period and frequency exclude each other");
 	assert_int_equal(chosen(&negative, &everything), -EINVAL);
+	assert_said("event 0: tid is no thread's");
 	assert_int_equal(chosen(&sizeless, &everything), -EINVAL);
+	assert_said("event 0: size is not set");
 	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
 	flagged.flags = PM_SPEC_USER_ONLY | PM_SPEC_NO_USER;	/* nothing happens in no mode */
 	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
@@ -417,6 +420,7 @@ static void senseless_wishes(void **state)
 	assert_int_equal(chosen(&flagged, &everything), -EINVAL);
 	assert_int_equal(chosen(&wanting, &everything), -EINVAL);
 	assert_int_equal(chosen(&faults, &pages), -EINVAL);
+	assert_said("plan: option ring_pages is no power of two");
 	assert_int_equal(pm_plan_make(&faults, 0, NULL, profile, NULL, &plan), -EINVAL);
 	assert_int_equal(pm_plan_make(&faults, 33, NULL, profile, NULL, &plan), -EINVAL);
 }

@@ -343,9 +343,7 @@ static void put_file(const char *directory, const char *name, const char *text)
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
 static void best_of_a_directory(void **state)
@@ -360,6 +358,9 @@ static void best_of_a_directory(void **state)
 	put_file(directory, "other.json", sample);
 	assert_int_equal(pm_profile_load_dir(directory, &diag, &profile), -ENOENT);
 	assert_non_null(strstr(diag.text, directory));
+	diag.text[0] = '\0';
+	assert_int_equal(pm_profile_load_file(directory, &diag, &profile), -EISDIR);
+	assert_non_null(strstr(diag.text, directory));
 	pm_identity_each(remember, found);
 	for (int i = 0; i < 3; i++) {
 		snprintf(text, sizeof(text), "{\"format\": 1, \"kind\": \"profile\", \"identity\":"
@@ -373,8 +374,7 @@ static void best_of_a_directory(void **state)
 	unsetenv("PERFMODES_PROFILE");
 	struct pm_fact fact = { .size = sizeof(fact) };
 	assert_int_equal(pm_profile_lookup(profile, "which.file", &fact), 0);
-	assert_int_equal(fact.number, 1);
-	assert_int_equal(fact.rank, PM_RANK_RELEASE);
+	assert_true(fact.number == 1 && fact.rank == PM_RANK_RELEASE);
 	pm_profile_destroy(profile);
 	snprintf(text, sizeof(text), "rm -r '%s'", directory);
 	assert_int_equal(system(text), 0);

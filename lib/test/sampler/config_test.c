@@ -50,6 +50,16 @@ static void what_is_wrong_is_named(void **state)
 	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"kernel\": 1 } ] }", "true or");
 	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"name\": \"\" } ] }", "not empty");
 	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"targets\": [1] } ] }", "texts");
+	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"targets\": [\"a\"] } ] }",
+		"source \"a\": target \"a\": not any");
+	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"targets\": [\"pid:0\"] } ] }",
+		"such a number cannot be");
+	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"targets\": [\"regex:(\"] } ] }",
+		"Unmatched (");
+	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"stack_targets\": [\"b\"] } ] }",
+		"target \"b\": not any");
+	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1,"
+		" \"stack_targets\": [\"cgroup:/a\"] } ] }", "name it in \"targets\"");
 	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"targets\": [\"a\"],"
 		" \"targets\": [\"b\"] } ] }", "twice");
 	refused("{ \"sources\": [ { " SOURCE ", \"period\": 1, \"shard\": 2, \"shards\": 2 } ] }",
@@ -123,13 +133,13 @@ static void rings_hold_two_readings(void **state)
 	sized("\"frequency\": 4999, \"stacks\": \"dwarf\", \"read_ms\": 100", 100, 8192);
 	sized("\"frequency\": 4999, \"stacks\": \"dwarf\", \"ring_pages\": 16", 49, 16);
 	refused("{ \"sources\": [ { " SOURCE ", \"frequency\": 4999, \"stacks\": \"dwarf\", "
-		"\"read_ms\": 1000 } ] }", "rings of 161 MiB, more than 64");
+		"\"read_ms\": 1000 } ] }", "rings of 162 MiB, more than 64");
 	/* How many come with a period is not known. */
 	sized("\"period\": 1, \"stacks\": \"dwarf\", \"read_ms\": 60000", 60000, 16384);
 	/* Terms of the event go before keys. */
 	refused("{ \"sources\": [ { \"name\": \"a\", \"event\": "
 		"\"cs/freq=4999,call-graph=dwarf/\", \"period\": 9, \"read_ms\": 1000 "
-		"} ] }", "rings of 161 MiB");
+		"} ] }", "rings of 162 MiB");
 }
 
 /* ---------------------------------------------------------------------------------- guardrails */

@@ -31,6 +31,7 @@ static inline void set_up(struct pm_sampler *sampler, unsigned int want)
 	plan->apart.cpus = &sampler->on;
 	plan->count = 2;
 	plan->events[0].spec.period = 1;
+	plan->events[0].sampled = true;
 	plan->events[1].side = true;
 	for (int i = MODIFIERS_OF_FACTS; i < MODIFIERS; i++)
 		plan->modifiers |= pm_attr_asks(plan, i) ? UINT32_C(1) << i : 0;

@@ -128,6 +128,13 @@ def test_the_status_is_the_commands(command: tuple[str, ...], status: int, said:
 
 
 @pytest.mark.perf
+def test_of_a_program_that_cannot_be_run_the_reason_is_all_that_is_said() -> None:
+    done = sampler("--", "/nowhere/to/be/found")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr == "perfmodes-sampler: /nowhere/to/be/found: No such file or directory\n", done
+
+
+@pytest.mark.perf
 def test_nothing_seen_is_no_success(tmp_path: Path) -> None:
     """A sleeper takes no samples; one each second of CPU time is beyond it even on a slow machine."""
     asleep = subprocess.Popen(["sleep", "600"])
@@ -326,6 +333,31 @@ def test_options_are_a_configuration(tmp_path: Path) -> None:
     assert sampler("--check", path).returncode == 0
 
 
+@pytest.mark.parametrize(("words", "path"), [
+    (("-a",), "/dev/stdout"), (("-a", "-o", "x.svg"), "/dev/stdout"), (("-a", "-o", "x.svg", "-o", "-"), "/dev/stderr")])
+def test_the_table_goes_to_standard_output_where_that_is_free(words: tuple[str, ...], path: str) -> None:
+    assert json.loads(sampler("--print", *words).stdout)["outputs"][-1] == {"format": "top", "path": path}
+
+
+@pytest.mark.perf
+def test_a_report_on_standard_output_is_behind_what_is_there(tmp_path: Path) -> None:
+    config, there = tmp_path / "config.json", tmp_path / "there"
+    source = {"name": "a", "event": "cpu-clock", "frequency": 99, "targets": [f"pid:{os.getpid()}"]}
+    config.write_text(json.dumps({"sources": [source], "outputs": [{"format": "top", "path": "/dev/stderr"}],
+                                  "report": "/dev/stdout", "duration_ms": 50}), encoding="utf-8")
+    there.write_text("before\n", encoding="utf-8")
+    with there.open("a", encoding="utf-8") as out:
+        done = subprocess.run([PROGRAM, config], stdout=out, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0 and there.read_text(encoding="utf-8").startswith('before\n{"time":')
+
+
+@pytest.mark.parametrize("words", [("--print", "-a"), ("--help",), ("--version",)])
+def test_an_answer_that_cannot_be_written_is_a_failure(words: tuple[str, ...]) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and "standard output takes no answer" in done.stderr
+
+
 @pytest.mark.parametrize(("arguments", "said"), [
     ((), "who is to be watched?"), (("-p", "1", "--", "true"), "either a command is run, or processes are named"),
     (("-p", "x"), "-p needs the number of a process"), (("-p", "1,"), "-p needs the number"),
@@ -336,6 +368,7 @@ def test_options_are_a_configuration(tmp_path: Path) -> None:
     (("-a", *(word for n in range(8) for word in ("-o", f"{n}.svg"))), "more than 7 outputs"),
     (("-p", ",".join(["1"] * 65)), "more than 64 processes"),
     (("-a", "-o", "x.svg", "-o", "x.svg"), "-o x.svg: it is named twice"),
+    (("--print", "--", "true"), "--print and --check run no command"), (("--check", "--", "true"), "run no command"),
     (("-u", "no such user"), "-u no such user: there is no such user"),
     (("-a", "-o", "\udce4.svg"), '"\\xe4.svg" is not UTF-8'), (("-a", "--cgroup", "\udcff"), '"\\xff" is not UTF-8'),
 ])

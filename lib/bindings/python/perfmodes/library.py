@@ -160,3 +160,32 @@ class Handle:
 
     def __del__(self) -> None:
         self.close()
+
+
+class Delivering(Handle):
+    """A handle whose calls deliver to callbacks; what one of these raised, the call raises."""
+
+    _listener: Any
+    _failure: BaseException | None = None
+
+    def _listen(self, name: str, listener: Callable[..., object] | None,
+                given: Callable[..., tuple[Any, ...]]) -> None:
+        if listener is None:
+            return
+        heard: Callable[..., object] = listener
+
+        def call(_: object, *arguments: Any) -> None:
+            if self._failure is not None or self._closed:
+                return
+            try:
+                heard(*given(*arguments))
+            except BaseException as failure:  # it cannot pass through C
+                self._failure = failure
+
+        kind: Any = dict(self._listener._fields_)[name]
+        setattr(self._listener, name, kind(call))   # the structure keeps it alive
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure

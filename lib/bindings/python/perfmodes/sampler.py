@@ -21,7 +21,7 @@ from typing import Any
 from perfmodes import abi
 from perfmodes.abi import ProcessChange, SamplerEventFlags, SamplerFlags, SideKind, TargetBy, Want
 from perfmodes.event import Described, event_list
-from perfmodes.library import Error, Handle, array, check, part, sized, text_of
+from perfmodes.library import Delivering, Error, array, check, part, sized, text_of
 from perfmodes.records import Process, Sampled, Side, process_of, sampled_of, side_of
 from perfmodes.session import Value
 
@@ -96,7 +96,7 @@ def _options(flags: SamplerFlags, want: Want, side: SideKind, cpus: str | None, 
     return made
 
 
-class Sampler(Handle):
+class Sampler(Delivering):
     """Watches processes that targets describe: texts as of Target.parse, or Targets; none: every process.
 
     `events` are a text as perf(1) takes it ("{cycles/freq=99/,instructions}"), or SamplerEvents and Events,
@@ -116,7 +116,6 @@ class Sampler(Handle):
                  on_side: Callable[[Side], object] | None = None,
                  on_process: Callable[[Process, ProcessChange, int], object] | None = None,
                  on_lost: Callable[[int, int], object] | None = None, **more: int) -> None:
-        self._failure: BaseException | None = None
         self._one = threading.Lock()
         listed = _events(events)
         self._count = len(listed)
@@ -135,23 +134,6 @@ class Sampler(Handle):
         del specs
         super().__init__(made)
 
-    def _listen(self, name: str, listener: Callable[..., object] | None,
-                given: Callable[..., tuple[Any, ...]]) -> None:
-        if listener is None:
-            return
-        heard: Callable[..., object] = listener
-
-        def call(_: object, *arguments: Any) -> None:
-            if self._failure is not None or self._closed:
-                return
-            try:
-                heard(*given(*arguments))
-            except BaseException as failure:  # it cannot pass through C
-                self._failure = failure
-
-        kind: Any = dict(abi.pm_sampler_listener._fields_)[name]
-        setattr(self._listener, name, kind(call))   # the structure keeps it alive
-
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Any]:
         if not self._one.acquire(blocking=False):
@@ -166,9 +148,7 @@ class Sampler(Handle):
         """The result of a function of the library; raises what a callback raised meanwhile."""
         with self._alone() as sampler:
             result = function(sampler, *arguments, *([diag] if diag is not None else []))
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        self._raise_failure()
         return check(result, function.__name__, diag)
 
     def start(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from perfmodes import abi
 from perfmodes.event import Described
-from perfmodes.library import Error, Handle, array, check, lib, sized
+from perfmodes.library import Delivering, Error, array, check, lib, sized
 from perfmodes.plan import Plan
 
 _NO_CPU = 0xffffffff
@@ -61,7 +61,7 @@ def _value(one: Any) -> Value:
     return Value(one.value, one.enabled, one.running)
 
 
-class Session(Handle):
+class Session(Delivering):
     """Attaches when it is entered, detaches when it is left. Takes a Plan, or what makes one.
 
     on_sample(Sample), on_task(tid, parent, time), on_lost(count), on_other(bytes) are called by
@@ -76,7 +76,6 @@ class Session(Handle):
                  on_task: Callable[[int, int, int], object] | None = None,
                  on_lost: Callable[[int], object] | None = None,
                  on_other: Callable[[bytes], object] | None = None, **options: Any) -> None:
-        self._failure: BaseException | None = None
         self._own_plan = not isinstance(what, Plan)
         self.plan = what if isinstance(what, Plan) else Plan(what, **options)
         self._listener = sized(abi.pm_listener)
@@ -90,31 +89,12 @@ class Session(Handle):
             raise MemoryError
         super().__init__(made)
 
-    def _listen(self, name: str, listener: Callable[..., object] | None,
-                given: Callable[..., tuple[Any, ...]]) -> None:
-        if listener is None:
-            return
-        heard: Callable[..., object] = listener
-
-        def call(_: object, *arguments: Any) -> None:
-            if self._failure is not None or self._closed:
-                return
-            try:
-                heard(*given(*arguments))
-            except BaseException as failure:  # it cannot pass through C
-                self._failure = failure
-
-        kind: Any = dict(abi.pm_listener._fields_)[name]
-        setattr(self._listener, name, kind(call))	# the structure keeps it alive
-
     def _call(self, function: Callable[..., int], *arguments: Any,
               diag: abi.pm_diag | None = None) -> int:
         """The result of a function of the library; raises what a callback raised meanwhile."""
         with self.held() as session:
             result = function(session, *arguments, *([diag] if diag is not None else []))
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        self._raise_failure()
         if result == -errno.ECANCELED and self._closed:     # by its own callback
             return 0
         return check(result, function.__name__.removeprefix("pm_session_"), diag)
