@@ -101,8 +101,8 @@ static bool is_taken(const struct pm_refused *refused)
 static void say_taken(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	PM_SAY(ret->brief, "no counter or breakpoint is free (%s)", error_name(refused));
-	PM_SAY(ret->gate, "others hold the counters or breakpoints");
-	pm_advise(ret, "end other profilers");
+	PM_SAY(ret->gate, "no counter or breakpoint is free");
+	pm_advise(ret, "end other profilers, or ask for fewer events at a time");
 	if (is_hardware(refused))
 		pm_advise_sysctl(refused, "kernel.nmi_watchdog", 0, ret);
 }
@@ -256,8 +256,12 @@ static void say_unsupported(const struct pm_refused *refused, struct pm_gate_wor
 	if (refused->error == EINVAL)
 		PM_SAY(ret->gate, "this kernel does not know a field that was set, or does not "
 		       "take these fields together");
+	else if (refused->error == E2BIG)
+		PM_SAY(ret->gate, "this kernel does not know a field that was set, or so few bytes "
+		       "of them were handed in that they are no event");
 	else
-		PM_SAY(ret->gate, "this kernel does not know a field that was set");
+		PM_SAY(ret->gate, "call chains of more frames were asked for than "
+		       "kernel.perf_event_max_stack allows");
 }
 
 static bool is_ended(const struct pm_refused *refused)
@@ -268,7 +272,7 @@ static bool is_ended(const struct pm_refused *refused)
 static void say_ended(const struct pm_refused *refused, struct pm_gate_words *ret)
 {
 	brief_setup(refused, ret);
-	PM_SAY(ret->gate, "the thread has ended");
+	PM_SAY(ret->gate, "there is no such thread, or it has ended");
 }
 
 static void say_any_open(const struct pm_refused *refused, struct pm_gate_words *ret)

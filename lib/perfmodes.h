@@ -116,7 +116,8 @@ int pm_profile_load_file(const char *path, struct pm_diag *diag, struct pm_profi
 
 /*
  * The profile in the directory (*.json, first 4096) that ranks highest for the running kernel;
- * files that cannot be read are skipped. -ENOENT when none ranks above PM_RANK_NONE. (0.1)
+ * files that cannot be read are skipped. -ENOENT when none ranks above PM_RANK_NONE; -errno of
+ * opendir(3). (0.1)
  */
 int pm_profile_load_dir(const char *directory, struct pm_diag *diag, struct pm_profile **ret);
 
@@ -261,7 +262,9 @@ enum pm_strategy {
 	PM_STRATEGY_SIGNALS = 6,	/* a signal for each sample, without rings */
 	PM_STRATEGY_COUNTERS = 7,	/* inherited counters without rings */
 	PM_STRATEGY_COUNTERS_PER_CPU = 8,	/* such counters for each thread and CPU */
-	PM_STRATEGY_TIMERS = 9,	/* a POSIX CPU-time timer for each thread, without perf */
+	PM_STRATEGY_TIMERS = 9,	/* a POSIX CPU-time timer for each thread, without perf; the kernel
+				 * looks at it in its ticks: of a thread that always waits again
+				 * before the next one no sample comes */
 	PM_STRATEGY_PROCESS_TIMER = 10,	/* one such timer for the process, without perf */
 	PM_STRATEGY_EBB = 11	/* event-based branches: only on Power, before all others */
 };
@@ -335,9 +338,10 @@ struct pm_cost {
  * will be opened. A fact below PM_RANK_RELEASE rules a strategy out only when it is a hazard;
  * otherwise the strategy is considered after all those without such a fact. `opts` may be NULL
  * (nothing allowed). `profile` is read, quick probes add to it, and it must outlive the plan; NULL
- * stands for pm_profile_load_default, which the plan then owns. -EINVAL for a senseless spec, -EIO
- * (PM_CAUSE_SILENCE) for breakpoints where one that is hit on purpose counts nothing, -ENOTSUP when
- * no strategy is left (the diagnosis names the gate), -ENOMEM. (0.1)
+ * stands for pm_profile_load_default, which the plan then owns. -EINVAL for a senseless spec or
+ * option, and for other than 1 to 32 specs; -EIO (PM_CAUSE_SILENCE) for breakpoints where one that
+ * is hit on purpose counts nothing, -ENOTSUP when no strategy is left (the diagnosis names the
+ * gate), -ENOMEM. (0.1)
  */
 int pm_plan_make(const struct pm_event_spec *specs, size_t count,
 		 const struct pm_session_opts *opts, struct pm_profile *profile,
@@ -402,7 +406,8 @@ struct pm_broker_opts {
  * in the PID namespace of this process, with harmless fields only; what `allow` adds to that tells
  * it of other users' processes. The caller decides whether to serve that process at all
  * (SO_PEERCRED). The worst a peer can do is to end this call. Returns the number of events given;
- * -EBADMSG for a malformed request; -ESRCH, -EPERM when the peer cannot be identified. (0.1)
+ * -EBADMSG for a malformed request; -ESRCH, -EPERM when the peer cannot be identified; -errno of
+ * getsockopt(2) where there is no socket. (0.1)
  */
 int pm_broker_serve(int socket, const struct pm_broker_opts *opts);
 

@@ -59,9 +59,8 @@ struct pm_counters_stats {
  * group.*), each event is read by itself. A cpu-clock that by the profile's facts loses counts
  * (sw.clocks.cpu_switched, Linux 6.16) is counted by task-clock, unless it is PM_SPEC_EXACT.
  *
- * What counts later threads, too, is tried once where page faults are among the events: by a thread
- * that is made, causes some and ends. -EIO where they are not counted, or not once each; and for
- * breakpoints where one that is hit on purpose counts nothing.
+ * -EIO for breakpoints where one that is hit on purpose counts nothing. No thread is made to see
+ * whether later ones are counted: `unproven` of the statistics has all events that they inherit.
  *
  * `profile` as in pm_plan_make, needed during the call only. Returns 0; 1 when everything is of
  * user mode only, as PM_COUNTERS_MAY_USER_ONLY allows for events that do happen there; -EINVAL for
@@ -79,8 +78,8 @@ void pm_counters_destroy(struct pm_counters *counters);
 /*
  * Starts all groups. The times count from here, too; one system call lies between two groups. This
  * also tries again after -ENODATA. Returns 0 or -errno of ioctl(2); -EIO when the kernel takes that
- * and the events of the calling thread stand still, or page faults are not counted once each: the
- * first start causes what it easily can, and counts begin after that. (0.1)
+ * and the events of the calling thread stand still, or count less than half of the page faults that
+ * are caused: the first start causes what it easily can, and counts begin after that. (0.1)
  */
 int pm_counters_start(struct pm_counters *counters);
 

@@ -29,7 +29,7 @@ extern "C" {
  * Of the modifiers "u" becomes PM_SPEC_USER_ONLY, "precise" PM_SPEC_PRECISE (as high as the CPU
  * has it, whichever number is asked for), "pinned" PM_SPEC_PINNED; "period" and "freq" set period
  * and frequency. Without "u" and "k" an event counts in every mode, as without ":u" in
- * pm_event_parse. libpfm4 leaves guests out unless it is told otherwise; a spec cannot say that, so
+ * pm_event_parse. libpfm4 leaves guests out unless it is told otherwise; that is not taken over, so
  * they are counted.
  *
  * Sets type, config, config1 and config2 of *ret, and what the modifiers say; its `size` is set by
@@ -39,9 +39,9 @@ extern "C" {
  *
  * Returns 0. -ENOSYS: libpfm4 is not here. -EINVAL: no name of libpfm4, an unknown or missing unit
  * mask, a modifier's value; -ENOENT: an event that the PMU does not have, or a PMU that this
- * machine does not have, or that libpfm4 does not know; -ENOTSUP: a modifier that asks for what a
- * spec cannot say ("k" alone, "mg", "mh", "excl", "cpu"); -ENOMEM. The diagnosis says which, and
- * names what is near. (0.1)
+ * machine does not have, or that libpfm4 does not know; -ENOTSUP: a modifier that is not taken over
+ * ("k" alone, "mg", "mh", "excl", for which a spec has flags; "cpu"); -ENOMEM. The diagnosis says
+ * which, and names what is near. (0.1)
  */
 int pm_pfm_parse(const char *name, struct pm_diag *diag, struct pm_event_spec *ret);
 

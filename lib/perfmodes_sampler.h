@@ -160,7 +160,8 @@ struct pm_sampled {
 	const void *stack;		/* from the stack pointer upward */
 	size_t stack_size;		/* bytes that the kernel copied; */
 	bool stack_cut;			/* there was more */
-	const uint64_t *values;		/* of the group, the leader's first; counted since start */
+	const uint64_t *values;		/* of the group, the leader's first: counted on this CPU
+					 * since start */
 	size_t values_count;
 	/*
 	 * ns, of the group as PERF_SAMPLE_READ has them: of a thread's event on one CPU, enabled

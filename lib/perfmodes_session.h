@@ -100,10 +100,11 @@ int pm_session_poll(struct pm_session *session, int timeout_ms);
  * read by the clock, too, every 100 ms, and every 20 ms where nobody tells of samples or of new
  * threads (per_thread, own_rings, signals, timers). After half a second without a record, and there
  * without CPU time of other threads, that becomes 250 ms, or 1 ms a KiB of an own ring; and never
- * where each sample wakes (option `wakeup` 1) and neither tasks nor other records are listened for,
- * or where nothing is sampled. CPUs that may come are looked for each second. Then call
- * pm_session_poll with a timeout of 0. It belongs to the session and is closed by detach. Returns
- * it; -ENOTCONN, -ECHILD as poll; -errno of epoll_create1(2) and timerfd_create(2). (0.1)
+ * where nothing is sampled, nor in pm_session_poll with a timeout where each sample wakes (option
+ * `wakeup` 1) and neither tasks nor other records are listened for. CPUs that may come are looked
+ * for each second. When it is readable, call pm_session_poll with a timeout of 0. It belongs to the
+ * session and is closed by detach. Returns it; -ENOTCONN, -ECHILD as poll; -errno of
+ * epoll_create1(2) and timerfd_create(2). (0.1)
  */
 int pm_session_fd(struct pm_session *session);
 
@@ -121,8 +122,8 @@ int pm_session_interrupt(struct pm_session *session);
 /*
  * The sums of all events in the order of the specs, `count` at most. Returns how many; -EINVAL when
  * the size is not set; -ENOTSUP when the strategy has no counters to read, or they count more than
- * was asked for; -ENODATA for a pinned event that lost its place; -ENOMEM; -errno of read(2).
- * (0.1)
+ * was asked for; -ENODATA for a pinned event that lost its place; -ENOTCONN, -ECHILD as poll;
+ * -ENOMEM; -errno of read(2). (0.1)
  */
 int pm_session_read(struct pm_session *session, struct pm_value *ret, size_t count);
 

@@ -157,7 +157,7 @@ int pm_unwinder_refresh(struct pm_unwinder *unwinder);
 size_t pm_stack_chain(const struct pm_stack_sample *sample, uint64_t *addresses, uint8_t *frames,
 		      size_t room, enum pm_stack_end *end);
 
-/* The cookie of a chain whose user part is deferred (Linux 7.0), or 0. (0.1) */
+/* The cookie of a chain whose user part is deferred (Linux 6.19), or 0. (0.1) */
 uint64_t pm_stack_cookie(const struct pm_stack_sample *sample);
 
 /* --------------------------------------------------------------------------------- symbols */

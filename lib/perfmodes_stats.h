@@ -46,8 +46,9 @@ struct pm_stats {
 	 * while it was attached, and ns that the delivered samples stand for, the sum of their
 	 * periods. The difference is CPU time that no sample represents: of threads that end before
 	 * their first one, of what came after the last one, of lost samples, of the kernel where
-	 * it is not observed. Both are 0 where there is no such event; cpu_time is also 0 for
-	 * PM_SYSTEM, for PM_CGROUP and for an ended thread.
+	 * it is not observed, and with timers of threads that run between ticks alone. Both are 0
+	 * where there is no such event; cpu_time is also 0 for PM_SYSTEM, for PM_CGROUP and for an
+	 * ended thread.
 	 */
 	uint64_t cpu_time, cpu_time_sampled;
 	/*

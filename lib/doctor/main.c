@@ -45,11 +45,22 @@ static bool all_known(char **names)
 	return true;
 }
 
+static int unwritten(void)
+{
+	fprintf(stderr, "perfmodes-doctor: standard output takes no answer (disk full?)\n");
+	return 3;
+}
+
+static int flushed(void)
+{
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : unwritten();
+}
+
 static int list(void)
 {
 	for (size_t i = 0; i < doctor_wish_count; i++)
 		printf("%-18s %s\n", doctor_wishes[i].name, doctor_wishes[i].title);
-	return 0;
+	return flushed();
 }
 
 /* Of another machine ./run.sh doctor asks the reports, as soon as it is told which. */
@@ -74,10 +85,15 @@ static pid_t pid_argument(const char *text)
 	char *end;
 	long pid = strtol(text, &end, 10);
 
-	if (*end == '\0' && pid > 0 && pid <= INT32_MAX)
-		return (pid_t)pid;
-	fprintf(stderr, "perfmodes-doctor: '%s' is no process id\n", text);
-	exit(2);
+	if (*text == '\0' || *end != '\0' || pid <= 0 || pid > INT32_MAX) {
+		fprintf(stderr, "perfmodes-doctor: '%s' is no process id\n", text);
+		exit(2);
+	}
+	if (kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+		fprintf(stderr, "perfmodes-doctor: there is no process %ld\n", pid);
+		exit(3);
+	}
+	return (pid_t)pid;
 }
 
 static int examine(char **names, tell_fn *tell)
@@ -93,7 +109,7 @@ static int examine(char **names, tell_fn *tell)
 			"which ends other programs; here it was answered with EPERM\n",
 			doctor_traps.call);
 	if (err < 0)
-		return 3;
+		return err == -EIO ? unwritten() : 3;
 	if (!checks || err == DOCTOR_WORKS)
 		return 0;
 	return err == DOCTOR_INSTEAD ? 1 : 4;
@@ -147,7 +163,7 @@ int main(int argc, char **argv)
 		case 'p': doctor_target = pid_argument(optarg); break;
 		case 'l': return list();
 		case 'c': checks = true; break;
-		case 'h': fputs(usage, stdout); return 0;
+		case 'h': fputs(usage, stdout); return flushed();
 		default: return misused(option, argv[optind > 1 ? optind - 1 : 1]);
 		}
 	if (!all_known(argv + optind))

@@ -145,7 +145,7 @@ static int add_passed_over(const struct pm_plan *plan, int row, char *how, int u
 		    strcmp(plan->candidates[other].reason, reason) == 0)
 			return used;
 	used += snprintf(how + used, (size_t)(HOW_SIZE - used), "\npassed over: ");
-	for (int other = row; other < plan->chosen && used < HOW_SIZE; other++)
+	for (int other = row; &plan->candidates[other] < plan->chosen && used < HOW_SIZE; other++)
 		if (could_sample(plan, other) &&
 		    strcmp(plan->candidates[other].reason, reason) == 0)
 			used += snprintf(how + used, (size_t)(HOW_SIZE - used), "%s%s",
@@ -159,14 +159,14 @@ static int add_passed_over(const struct pm_plan *plan, int row, char *how, int u
 /* The strategy, what became of the event, and what was passed over on the way to it. */
 static void describe(const struct pm_plan *plan, bool samples, char *how)
 {
-	const struct strategy *chosen = pm_plan_chosen(plan);
+	const struct strategy *chosen = plan->chosen->strategy;
 	const char *became = chosen->able & USES_PERF ? plan->events[0].why : "";
 	int used = snprintf(how, HOW_SIZE, "%s (%s)%s%s", chosen->name, chosen->what,
 			    became[0] ? ", " : "", became);
 
 	/* When counting it is no news that strategies for samples come first in the table. */
-	for (int row = 0; samples && row < plan->chosen && used < HOW_SIZE; row++)
-		if (could_sample(plan, row))
+	for (int row = 0; &plan->candidates[row] < plan->chosen && used < HOW_SIZE; row++)
+		if (samples && could_sample(plan, row))
 			used = add_passed_over(plan, row, how, used);
 }
 

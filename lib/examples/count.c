@@ -51,12 +51,14 @@ int main(int argc, char **argv)
 	struct pm_plan *plan = NULL;
 	int err = 0, status = 2;
 
-	for (int i = 0; i < events && i < EVENTS && err == 0; i++) {
+	if (events > EVENTS)
+		return fprintf(stderr, "count: %d events at most\n", EVENTS), 2;
+	for (int i = 0; i < events && err == 0; i++) {
 		specs[i].size = sizeof(specs[i]);
 		specs[i].tid = PM_ALL_THREADS;
 		err = pm_event_parse(names[i], &diag, &specs[i]);
 	}
-	if (err == 0 && events <= EVENTS)
+	if (err == 0)
 		err = pm_plan_make(specs, (size_t)events, &opts, NULL, &diag, &plan);
 	if (plan != NULL)
 		session = pm_session_create(plan, NULL, NULL);

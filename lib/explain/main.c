@@ -2,6 +2,7 @@
 /* perfmodes-explain, the program. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -220,6 +221,23 @@ static bool is_impossible(const struct start *start, const struct pm_env *env, b
 		      "explain the program from a copy without them.", start->argv[0], rights);
 }
 
+/* What is closed is not to become a socket of ours, and stays closed for the program. */
+static void hold_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int help(void)
+{
+	return fputs(usage, stdout) >= 0 && fflush(stdout) == 0 ? 0 : 3;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -236,6 +254,7 @@ int main(int argc, char **argv)
 	bool asked;
 	int option;
 
+	hold_standard_descriptors();
 	while ((option = getopt_long(argc, argv, "+hq", known, NULL)) != -1)
 		switch (option) {
 		case 'j': options.json = optarg; break;
@@ -244,7 +263,7 @@ int main(int argc, char **argv)
 		case 'p': options.pid = optarg; break;
 		case 'n': start.pretend = true; break;
 		case 't': start.ptrace = true; break;
-		case 'h': fputs(usage, stdout); return 0;
+		case 'h': return help();
 		default: fputs(usage, stderr); return 2;
 		}
 	if ((optind == argc) == (options.pid == NULL) || (start.pretend && options.pid != NULL)) {

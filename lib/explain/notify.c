@@ -149,28 +149,36 @@ static void note_end(struct start *start, int status)
 	start->status = status;
 }
 
-/* Of a thread that was seized. */
-static int64_t result_of(const struct call *call, struct start *start)
+/*
+ * Of a thread that was seized. It stays where it is until release(): its memory still holds what
+ * it asked with, and its process is there. A status that is not one of a stop: there is none.
+ */
+static int64_t result_of(const struct call *call, struct start *start, int *ret_status)
 {
 	int64_t result = RESULT_UNSEEN;
-	const pid_t tid = call->tid;
-	int status;
 
-	while (waitpid(tid, &status, __WALL) < 0)
+	*ret_status = 0;
+	while (waitpid(call->tid, ret_status, __WALL) < 0)
 		if (errno != EINTR)
 			return result;
-	if (!WIFSTOPPED(status)) {
-		if (tid == start->pid)
-			note_end(start, status);
-		return result;
-	}
-	(void)result_of_stopped(tid, &result);
-	/* At another stop a signal goes first, and its handler would be run behind the call. */
-	if (start->pretend && status >> 16 == EVENT_STOP)
-		pretend_again(call, result);
-	(void)ptrace(PTRACE_DETACH, tid, NULL,
-		     (void *)(long)(status >> 16 == EVENT_STOP ? 0 : WSTOPSIG(status)));
+	if (WIFSTOPPED(*ret_status))
+		(void)result_of_stopped(call->tid, &result);
+	else if (call->tid == start->pid)
+		note_end(start, *ret_status);
 	return result;
+}
+
+static void release(const struct call *call, const struct start *start, int status, int64_t result)
+{
+	const bool at_event = status >> 16 == EVENT_STOP;
+
+	if (!WIFSTOPPED(status))
+		return;
+	/* At another stop a signal goes first, and its handler would be run behind the call. */
+	if (start->pretend && at_event)
+		pretend_again(call, result);
+	(void)ptrace(PTRACE_DETACH, call->tid, NULL,
+		     (void *)(long)(at_event ? 0 : WSTOPSIG(status)));
 }
 
 /* They are numbered one by one: one that is missing was taken back, as a signal was there first. */
@@ -198,6 +206,7 @@ static void serve(struct start *start)
 	struct call call = { .tid = 0 };
 	bool known, wanted, seized, valid;
 	int64_t result;
+	int status = 0;
 
 	if (receive(start->listener, &notif) != 0)
 		return;
@@ -223,11 +232,12 @@ static void serve(struct start *start)
 	}
 	seized = wanted && seize(call.tid);
 	valid = go_on(start->listener, notif.id);
-	result = seized ? result_of(&call, start) : RESULT_UNSEEN;
-	if (!wanted || !valid)
-		return;
-	watch_result(&call, result);
-	later_note(&call, result);
+	result = seized ? result_of(&call, start, &status) : RESULT_UNSEEN;
+	if (wanted && valid) {
+		watch_result(&call, result);
+		later_note(&call, result);
+	}
+	release(&call, start, status, result);
 }
 
 /* ------------------------------------------------------------------------------- the caretaker */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of libpfm4: from its attr to a spec, and what a spec cannot say. */
+/* Names of libpfm4: from its attr to a spec, and what is not taken over. */
 #include "pfm.h"
 
 #include <errno.h>
@@ -68,21 +68,21 @@ static bool has_modifier(const char *name, const char *modifier)
 static const char *beyond_modes(const struct perf_event_attr *attr)
 {
 	if (attr->exclude_user)
-		return "k or h without u: a spec has user mode alone, or all";
+		return "k or h without u: PM_SPEC_NO_USER of the spec does it";
 	if (attr->exclude_hv && !attr->exclude_kernel && attr->type != PERF_TYPE_SOFTWARE)
-		return "u and k without h: a spec has user mode alone, or all";
+		return "u and k without h: PM_SPEC_NO_HYPERVISOR of the spec does it";
 	return NULL;
 }
 
-/* What a spec cannot say; NULL: nothing. */
+/* What is asked for and not taken over; NULL: nothing. */
 static const char *beyond_spec(const char *name, const struct encoded *encoded)
 {
 	const struct perf_event_attr *attr = &encoded->attr;
 
 	if (attr->exclude_host || has_modifier(name, "mg") || has_modifier(name, "mh"))
-		return "mg and mh: a spec cannot tell guests and host apart";
+		return "mg and mh: PM_SPEC_NO_HOST and PM_SPEC_NO_GUEST of the spec do it";
 	if (attr->exclusive)
-		return "excl: a spec cannot ask for a PMU of its own";
+		return "excl: PM_SPEC_EXCLUSIVE of the spec does it";
 	if (encoded->cpu >= 0)
 		return "cpu: set the option `cpus` of the session instead";
 	if (has_modifier(name, "hw_smpl"))

@@ -60,6 +60,35 @@ static void take_line(struct kernel *kernel, char *line, bool *shown)
 		(void)table_add(&kernel->table, &entry);
 }
 
+static const char *module_of(const struct entry *entry)
+{
+	const char *tab = strchr(entry->name, '\t');
+
+	return tab != NULL ? tab + 1 : "[kernel]";
+}
+
+/*
+ * kallsyms tells no sizes. A symbol reaches to the next one, but the last one of a module not to
+ * another module: it has a page, and the rest of the page in which that ends.
+ */
+static void end_modules(struct table *table)
+{
+	const struct entry *next = NULL;	/* the first one behind this address */
+
+	table_sort(table);
+	for (size_t i = table->count; i-- > 0;) {
+		struct entry *entry = &table->list[i];
+		const uint64_t most = (entry->address / PAGE + 2) * PAGE - entry->address;
+
+		if (i + 1 < table->count && table->list[i + 1].address != entry->address)
+			next = &table->list[i + 1];
+		if (next != NULL && strcmp(module_of(next), module_of(entry)) == 0)
+			continue;
+		entry->size = next != NULL && next->address - entry->address < most ?
+			next->address - entry->address : most;
+	}
+}
+
 static void read_kernel(struct kernel *kernel, const char *path)
 {
 	char *line, *newline, *end;
@@ -85,6 +114,7 @@ static void read_kernel(struct kernel *kernel, const char *path)
 	if (kernel->hidden)
 		kernel_free(kernel);
 	kernel->read = true;
+	end_modules(&kernel->table);
 }
 
 void kernel_free(struct kernel *kernel)
@@ -103,13 +133,6 @@ const struct entry *kernel_find(struct pm_symbols *symbols, uint64_t address)
 	return table_find(&symbols->kernel.table, address);
 }
 
-static bool is_of(const struct entry *entry, const char *module)
-{
-	const char *tab = strchr(entry->name, '\t');
-
-	return strcmp(tab != NULL ? tab + 1 : "[kernel]", module) == 0;
-}
-
 /* Percpu symbols of some machines count from 0: they are in no half of the kernel. */
 void kernel_range(struct pm_symbols *symbols, const char *module, uint64_t *start, uint64_t *end)
 {
@@ -120,7 +143,7 @@ void kernel_range(struct pm_symbols *symbols, const char *module, uint64_t *star
 	for (size_t i = 0; i < table->count; i++) {
 		const struct entry *entry = &table->list[i];
 
-		if (entry->address >> 63 == 0 || !is_of(entry, module))
+		if (entry->address >> 63 == 0 || strcmp(module_of(entry), module) != 0)
 			continue;
 		if (last == 0)
 			*start = entry->address / PAGE * PAGE;

@@ -35,18 +35,26 @@ static int by_address(const void *left, const void *right)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static bool holds(const struct entry *entry, uint64_t address)
+void table_sort(struct table *table)
 {
-	return entry->size == 0 || address - entry->address < entry->size;
+	if (!table->sorted && table->count > 0)
+		qsort(table->list, table->count, sizeof(table->list[0]), by_address);
+	table->sorted = true;
+}
+
+/* NEAREST is the last entry that is not behind the address. */
+static bool holds(const struct entry *entry, const struct entry *nearest, uint64_t address)
+{
+	if (entry->size == 0)
+		return entry->address == nearest->address;
+	return address - entry->address < entry->size;
 }
 
 const struct entry *table_find(struct table *table, uint64_t address)
 {
 	size_t low = 0, high = table->count;
 
-	if (!table->sorted && table->count > 0)
-		qsort(table->list, table->count, sizeof(table->list[0]), by_address);
-	table->sorted = true;
+	table_sort(table);
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
@@ -56,7 +64,7 @@ const struct entry *table_find(struct table *table, uint64_t address)
 			high = middle;
 	}
 	for (size_t i = 0; i < LOOK_BACK && i < low; i++)
-		if (holds(&table->list[low - 1 - i], address))
+		if (holds(&table->list[low - 1 - i], &table->list[low - 1], address))
 			return &table->list[low - 1 - i];
 	return NULL;
 }

@@ -25,6 +25,9 @@ struct table {
 /* -ENOSPC beyond TABLE_ENTRIES_MAX, -ENOMEM. */
 int table_add(struct table *table, const struct entry *entry);
 
+/* By address, and by rank where it is the same. */
+void table_sort(struct table *table);
+
 /* The entry that holds the address, or NULL. Sorts first where that is necessary. */
 const struct entry *table_find(struct table *table, uint64_t address);
 void table_free(struct table *table);

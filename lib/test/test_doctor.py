@@ -410,11 +410,16 @@ def test_no_process_to_watch(doctor: Path) -> None:
     assert done.returncode == 3 and "a process to watch" in done.stderr and not done.stdout
 
 
-@pytest.mark.parametrize("option", ["--json", "--"])
+@pytest.mark.parametrize("option", ["--json", "--", "--list", "--help"])
 def test_an_answer_that_cannot_be_written(doctor: Path, option: str) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([str(doctor), option], stdout=full, timeout=300, check=False)
-    assert done.returncode == 3
+        done = subprocess.run([doctor, option], stdout=full, stderr=subprocess.PIPE, timeout=300, check=False)
+    assert (done.returncode, done.stderr.count(b"standard output takes no answer")) == (3, 1)
+
+
+def test_a_process_that_is_not_there(doctor: Path) -> None:
+    done = subprocess.run([doctor, "--pid", "2147483647"], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (3, "perfmodes-doctor: there is no process 2147483647\n")
 
 
 @pytest.mark.parametrize("arguments", [["--pid", "no"], ["--nonsense"], ["no-such-wish"],

@@ -40,6 +40,19 @@ def test_output_and_status_are_the_programs(place: Path) -> None:
     assert (run.done.stdout, run.done.stderr, run.done.returncode) == ("out\n", "err\n", 7)
 
 
+@pytest.mark.parametrize("closed", [(2,), (1, 2), (0, 1, 2)])
+def test_what_is_closed_stays_so(place: Path, closed: tuple[int, ...]) -> None:
+    """No pipe of explain's takes its place, into which it would tell."""
+    count = "n=0; for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] || n=$((n + 1)); done; exit $n"
+    run = Explained(place, "-c", count, program="/bin/sh", limit=lambda: [os.close(fd) for fd in closed])
+    assert run.done.returncode == run.told["exit"] == len(closed)
+
+
+def test_help_that_cannot_be_written(place: Path) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        assert subprocess.run([place / "explain", "--help"], stdout=full, check=False).returncode == 3
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
 def test_it_ends_by_the_signal_that_ended_the_program(place: Path, number: int) -> None:
     run = Explained(place, "-c", f"kill -{int(number)} $$", program="/bin/sh")
@@ -200,68 +213,12 @@ def test_a_program_whose_calls_are_hidden_is_not_said_to_make_none(place: Path) 
     assert run.errors == [errno.EPERM] and "No perf_event_open of" in run.text and "never called" not in run.text
 
 
-@as_root
-def test_what_it_may_have_looked_at_before_it_asked_nothing(place: Path) -> None:
-    tracefs = Path("/sys/kernel/tracing")
-    if not tracefs.is_dir() or tracefs.stat().st_mode & 0o007 or tracefs.stat().st_gid == 64321:
-        pytest.skip("an ordinary user may read tracefs, or there is none")
-    run = Explained(place, str(tracefs / "tracing_on"), program="/bin/cat", before=tuple(USER))
-    assert run.told["remarks"]["files"] == [{"path": f"{tracefs}/tracing_on", "error": "EACCES"}]
-    assert "for tracepoints: tracefs is mounted, but its files are not readable" in run.text and "mount -o remount" in run.text
-    assert "tracefs" not in Explained(place, FAULTS + ":u", before=tuple(USER)).text
-
-
-@pytest.mark.parametrize("options", [(), ("--ptrace",)])
-@pytest.mark.parametrize("words, missing", [
-    (("/sys/kernel/tracing/events/never/was/id",), ["/sys/kernel/tracing/events/never/was/id"]),
-    (("/sys/bus/event_source/devices/never_was/events/one",), ["/sys/bus/event_source/devices/never_was"]),
-    (("/sys/bus/event_source/devices/software/cpumask", "/sys/bus/event_source/devices/software/events/one.unit"), []),
-    (("/lib/modules/never/build", "/dev/cpu/9/a", "/dev/cpu/9/b", "/dev/cpu/9/c"), ["/dev/cpu/9/a", "/dev/cpu/9/b", "/dev/cpu/9/c"]),
-    (("/sys/devices/never/a", "/dev/cpu/never/a"), ["/dev/cpu/never/a"]),
-    (("/lib/modules/never/modules.dep",), ["/lib/modules/never/modules.dep"]),
-    (("/lib/modules/never/build/include", "/sys/devices/a"), ["/lib/modules/never/build/include", "/sys/devices/a"]),
-    (("/sys/devices/never/type", "/sys/bus/event_source/devices/software/type"), []),
-    (("/sys/devices/system/never", "/nonexistent"), None),
-    (("/sys/devices/never/\33[31m",), ["/sys/devices/never/?[31m"])])
-def test_files_that_a_program_looked_for(place: Path, words: tuple[str, ...], missing: list[str] | None,
-                                         options: tuple[str, ...]) -> None:
-    """cat opens each: the last three that were not there are named, one that was found elsewhere is not."""
-    run = Explained(place, *words, program="/bin/cat", options=options)
-    assert [file["path"] for file in run.told["remarks"]["files"]] == (missing or [])
-    assert {file["error"] for file in run.told["remarks"]["files"]} <= {"ENOENT"}
-    assert ("may have given up for a file" in run.text) == bool(missing) and "\33" not in run.done.stderr.split("called")[-1]
-    assert ("looked for no file" in run.text) == (missing is None)
-    assert ("headers of the running kernel" in run.text) == any("/build" in path for path in missing or [])
-    assert ("modprobe msr" in run.text) == any("/dev/cpu" in path for path in missing or [])
-    assert ("that it looked for were there" in run.text) == (missing == [])
-
-
 def test_calls_that_a_signal_came_before(place: Path) -> None:
     """A handler without SA_RESTART: what then ends with EINTR, and would not alone, is told."""
     run = Explained(place, "alarm=20000")
     assert run.told["remarks"]["interrupted"] >= run.errors[0] and ("met a signal" in run.text) >= (run.errors[0] > 0)
     quiet = Explained(place, program="/bin/true")
     assert quiet.told["remarks"]["interrupted"] == 0 and "met a signal" not in quiet.text
-
-
-def test_files_are_of_the_time_before_the_first_call(place: Path) -> None:
-    words = f"cat /sys/devices/before; {place}/asks {FAULTS}:u; cat /sys/devices/behind"
-    run = Explained(place, "-c", words, program="/bin/sh")
-    assert [file["path"] for file in run.told["remarks"]["files"]] == ["/sys/devices/before"]
-    assert "may have given up" not in run.text and run.one()["calls"] == 1
-
-
-@pytest.mark.parametrize("words", ["open(d + 'type')", "os.stat(d + 'type')", "os.access(d + 'type', 0)", "os.chdir(d)"])
-def test_ways_to_look_for_a_file(place: Path, words: str) -> None:
-    run = Explained(place, "-c", f"import os; d = '/sys/bus/event_source/devices/never_was/'; {words}", program="/usr/bin/python3")
-    assert [file["path"].rstrip("/") for file in run.told["remarks"]["files"]] == ["/sys/bus/event_source/devices/never_was"]
-
-
-@pytest.mark.parametrize("words", ["os.stat('never', dir_fd=d)", "os.open('never', 0, dir_fd=d)", "os.access('never', 0, dir_fd=d)"])
-def test_what_walks_through_folders_is_let_pass(place: Path, words: str) -> None:
-    """A file below a descriptor is not handed over: find and the like name each of theirs so."""
-    run = Explained(place, "-c", f"import os; d = os.open('/sys/bus/event_source/devices', 0); {words}", program="/usr/bin/python3")
-    assert run.told["remarks"]["files"] == []
 
 
 @as_root

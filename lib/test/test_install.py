@@ -177,6 +177,10 @@ def test_example_builds_and_runs(place: Path, tmp_path: Path, example: Path) -> 
         assert done.stderr.strip()
     else:
         assert done.returncode == 0, done.stderr
+    if example.stem == "count":
+        many = subprocess.run([tmp_path / "example", *["page-faults"] * 9], capture_output=True, text=True, timeout=300,
+                              env={"LD_LIBRARY_PATH": str(place / "usr/lib")}, check=False)
+        assert (many.returncode, many.stderr) == (2, "count: 8 events at most\n")
 
 
 # ----------------------------------------------------------------------------------- the tree

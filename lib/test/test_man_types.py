@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("man_types")  # one set of pages serves them all
 LIB = Path(__file__).resolve().parents[1]
 HEADERS = [LIB / "perfmodes.h", *sorted(path for pattern in ("perfmodes_*.h", "*/perfmodes_*.h")
                                         for path in LIB.glob(pattern))]

@@ -94,6 +94,38 @@ static void names_of_the_kernel(void **state)
 	close(fd);
 }
 
+/* Between modules, and behind the last one, no name is anywhere near. */
+static void the_last_name_of_a_module_ends(void **state)
+{
+	int fd;
+	struct pm_symbols *symbols = with_kallsyms(
+		"ffffffffc0008010 t of_b\t[b]\nffffffff81000000 T first\nffffffff81000100 T last\n"
+		"ffffffffc0000800 t of_a\t[a]\nffffffffc0000800 t of_a\t[a]\n"
+		"ffffffffc0000900 t near\t[c]\n", &fd);
+	static const struct { uint64_t address; const char *name; } expected[] = {
+		{ 0xffffffff81001fff, "last" }, { 0xffffffff81002000, NULL },
+		{ 0xffffffffc00007ff, NULL }, { 0xffffffffc00008ff, "of_a" },
+		{ 0xffffffffc0000900, "near" }, { 0xffffffffc0001fff, "near" },
+		{ 0xffffffffc0002000, NULL }, { 0xffffffffc0009fff, "of_b" },
+		{ 0xffffffffc000a000, NULL }, { 0xfffffffffffff000, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const struct pm_symbol symbol = found(symbols, NULL, expected[i].address,
+						      PM_FRAME_KERNEL);
+
+		if (expected[i].name != NULL) {
+			assert_string_equal(symbol.name, expected[i].name);
+			continue;
+		}
+		assert_true(symbol.name == NULL && symbol.source == PM_SYMBOL_NONE);
+		assert_string_equal(symbol.module, "[kernel]");
+	}
+	pm_symbols_destroy(symbols);
+	close(fd);
+}
+
 static void hidden_addresses_are_said(void **state)
 {
 	int fd;
@@ -264,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_of_our_own),
 		cmocka_unit_test(names_of_the_kernel),
+		cmocka_unit_test(the_last_name_of_a_module_ends),
 		cmocka_unit_test(hidden_addresses_are_said),
 		cmocka_unit_test(mangled_names),
 		cmocka_unit_test(a_perf_map_grows),

@@ -17,13 +17,16 @@
 int switch_cpu = -1;
 static char path[64];
 
+/* That it is so already is EINVAL on old kernels (seen on 3.10). */
 int switch_write(char value)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err;
+	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0;
+	char now;
 
 	if (fd < 0)
 		return -errno;
-	err = write(fd, &value, 1) == 1 ? 0 : -errno;
+	if (pread(fd, &now, 1, 0) != 1 || now != value)
+		err = pwrite(fd, &value, 1, 0) == 1 ? 0 : -errno;
 	close(fd);
 	return err;
 }
