@@ -143,23 +143,27 @@ esac
 want() {
 	[ $# -ge 2 ] || die 2 "$1 needs a value (see --help)"
 }
+pair() {
+	case $2 in ?*=*) ;; *) die 2 "$1 needs $3, not '$2'" ;; esac
+}
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) want "$@"; suite=$2; shift ;;
 	--replay) want "$@"; replay=$(absolute "$2") all=--all; shift ;;
 	--probe) want "$@"; only="$only$2$newline"; shift ;;
-	--persona) want "$@"; personas="$personas $(echo "$2" | sed 's/,/ /g')"; shift ;;
+	--persona) want "$@"; case $2 in *[!,\ ]*) ;; *) die 2 '--persona needs a name of suites/personas.txt' ;; esac
+		personas="$personas $(echo "$2" | sed 's/,/ /g')"; shift ;;
 	--out) want "$@"; out=$(absolute "$2"); shift ;;
-	--env) want "$@"; extra_env="$extra_env$2$newline"; shift ;;
+	--env) want "$@"; pair "$1" "$2" KEY=VALUE; extra_env="$extra_env$2$newline"; shift ;;
 	--tee) want "$@"; tee_file=$(absolute "$2"); shift ;;
 	--list) list=yes ;; --resume) resume=yes ;;
 	--jobs) want "$@"; jobs=$2; shift ;;
 	--may-disturb) export PERFMODES_MAY_DISTURB=1 ;; --hazards) export PERFMODES_HAZARDS=1 ;;
-	--skip) want "$@"; PERFMODES_SKIP="${PERFMODES_SKIP:-}$2$newline"; export PERFMODES_SKIP; shift ;;
+	--skip) want "$@"; pair "$1" "$2" ID=REASON; PERFMODES_SKIP="${PERFMODES_SKIP:-}$2$newline"; export PERFMODES_SKIP; shift ;;
 	--no-install) forbid_install ;; --no-build) build=no ;;
 	--old-kernel) lies="$lies --old-kernel" ;;
 	--fault) want "$@"; faults="$faults$2$newline" lies="$lies --fault $2"; shift ;;
-	--all) all=--all ;; --quiet) quiet=yes ;; -h | --help) help; exit 0 ;;
+	--all) all=--all ;; --quiet) quiet=yes ;; -h | --help) help || exit 3; exit 0 ;;
 	-*)	# shellcheck disable=SC2046 # one a word
 		die 2 "unknown option '$1' (see --help)$(near "$1" $(set -f; for word in $(help); do case $word in --?*) echo "$word" ;; esac; done))" ;;
 	explain | doctor | kernels | device | report) die 2 "'$1' comes before all options: ./run.sh $1 ..." ;;
@@ -352,8 +356,9 @@ describe_probes() {
 }
 
 if [ $list = yes ]; then
-	describe_probes | sed -n 's/^id=//p; s/^title=//p' | while read -r id && read -r title; do
-		printf '%-32s %s\n' "$id" "$title"
+	# xargs has a word for a reader that is gone.
+	describe_probes 2>/dev/null | sed -n 's/^id=//p; s/^title=//p' | while read -r id && read -r title; do
+		printf '%-32s %s\n' "$id" "$title" || exit 3
 	done
 	exit 0
 fi

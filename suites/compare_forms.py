@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -80,14 +81,20 @@ def differing(one: Answers, other: Answers) -> set[tuple[str, str, str]]:
     return {key for key in told if one[key] != other[key]} | (one.keys() ^ other.keys())
 
 
+def ask_both(where: str, top: Path, words: list[str]) -> dict[str, Answers]:
+    """Two guests at a time; on this machine one run after the other, which would disturb each other."""
+    with ThreadPoolExecutor(1 if where == HERE else len(FORMS)) as pool:
+        return dict(zip(FORMS, pool.map(lambda form: ask(where, top / form, words), FORMS), strict=True))
+
+
 def compare(where: str, top: Path, words: list[str]) -> set[tuple[str, str, str]]:
     """Ask both forms, and what differs again. Prints what one could not tell. Returns what differs each time."""
-    said = {form: ask(where, top / form, words) for form in FORMS}
+    said = ask_both(where, top, words)
     left = differing(said["single"], said["bundle"])
     for _ in range(AGAIN):
         if left:
             globs = [word for probe in sorted({probe for _, probe, _ in left}) for word in ("--probe", probe)]
-            again = {form: ask(where, top / form, words + globs) for form in FORMS}
+            again = ask_both(where, top, words + globs)
             left &= differing(again["single"], again["bundle"])
     spoilt = sum("unknown" in (said["single"][key], said["bundle"][key]) for key in said["single"].keys() & said["bundle"].keys())
     print(f"{where}: {len(said['bundle'])} answers of a bundle, {len(said['single'])} of single programs: {len(left)} differ; "

@@ -29,8 +29,8 @@ quick-%:
 	$(Q)$(PYTEST) $(call BESIDE,$(CPUS)) -m 'not peer and not slow and not server' $(if $(JUNIT),--junitxml='$(JUNIT)/quick-$*.xml') \
 		$(QUICK_$*)
 
-# Tests wait more than they compute: more of them at a time than there are CPUs, but in lib.
-SIDE_lib := $(CPUS)
+# Tests wait more than they compute: more of them at a time than there are CPUs, in lib one more.
+SIDE_lib := $(shell expr $(CPUS) + 1)
 tests_of = $$(ls -d $(1)/test $(1)/*/test 2>/dev/null)
 check:		## all tests that need neither a guest nor a large peer
 	$(Q)$(if $(NO_INSTALL),:,.ci/install build reports quick check)

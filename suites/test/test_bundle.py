@@ -19,7 +19,7 @@ from elftools.elf.elffile import ELFFile
 from reports import verbs
 
 BUNDLE = TREE / "build" / os.uname().machine / "bundle"
-ASK = "cd /perfmodes && ./run.sh --persona same --probe ring.size --probe perm.available --probe sw.clocks"
+ASK = "cd /perfmodes && ./run.sh --persona same --probe ring.size --probe perm.available --probe sw.clocks --probe pmu.unregistered"
 
 
 def interpreter(program: str) -> str:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(TREE / "suites"))
 import compare_forms  # noqa: E402
 from compare_forms import HERE, differing  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("forms")  # one run serves them all
 KEY = ("root", "ring.size", "powers_of_two")
 WORDS = ["--suite", "default", "--persona", "same", "--probe", "ring.closed_fd"]
 

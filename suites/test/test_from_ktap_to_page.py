@@ -16,6 +16,7 @@ pytest.importorskip("sqlalchemy", reason="python3-sqlalchemy is not installed")
 
 from suites.test.conftest import TREE, run
 
+pytestmark = pytest.mark.xdist_group("page")  # one run serves them all
 LINE = re.compile(r"(not ok|ok) [0-9]+ (\S+)(?: # SKIP ([a-z]+): .*)?")
 FACT = re.compile(r"#:perfmodes: ([a-zA-Z0-9_.-]+)=([a-z]+)\b")
 NOT_ASKED = ("runs only with --may-disturb", "runs only with --hazards")

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 from conftest import TREE, result_of, run, run_suite, verdicts
 
+pytestmark = pytest.mark.xdist_group("series")  # one tree serves them all
 SCRIPT = TREE / ".packaging/kselftest_series.py"
 HARNESS = TREE / "build/kselftest"
 FOLDER = "tools/testing/selftests/perf_events"

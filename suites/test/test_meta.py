@@ -9,6 +9,7 @@ import pytest
 from conftest import needs_root, processes_of, refusal_of_events, result_of, run, run_suite, verdicts
 
 # Written down from what each file in probes/meta says it does.
+pytestmark = pytest.mark.xdist_group("meta")  # one run serves them all
 EXPECTED = {
     "meta.pass.counts": "yes",
     "meta.no.refused": "no",

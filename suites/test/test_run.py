@@ -74,6 +74,10 @@ def test_a_probe_that_is_skipped_says_why(build: Path, tmp_path: Path) -> None:
     (["--jobs", "99999999999999999999"], "a number up to 9999"),
     (["--jobs", "2x"], "a number up to 9999"),
     (["--persona", "user,king"], "no persona called 'king'"),
+    (["--persona", ""], "--persona needs a name of suites/personas.txt"),
+    (["--persona", ","], "--persona needs a name of suites/personas.txt"),
+    (["--skip", "meta.pass"], "--skip needs ID=REASON, not 'meta.pass'"),
+    (["--env", "emulator"], "--env needs KEY=VALUE, not 'emulator'"),
     (["--fault", "nonsense"], "no fault 'nonsense'"),
     (["--fault", "list"], "no fault 'list'"),
     (["--no-build", "report", "site"], "'report' comes before all options: ./run.sh report"),
@@ -94,6 +98,19 @@ def test_what_was_meant_is_named(arguments: list[str], meant: str, shell: str, b
     done = run_suite(tmp_path / "run", "--suite", "meta", *arguments, shell=shell)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.endswith(f"; did you mean {meant}?\n") if meant else "mean" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--no-build", "--list"]])
+def test_what_cannot_be_shown_is_a_failure(words: list[str], build: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([TREE / "run.sh", "--no-install", *words], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+
+
+def test_a_reader_may_leave_the_list(build: Path) -> None:
+    command = '"$0" --no-install --no-build --list | sed 1q'
+    done = subprocess.run(["sh", "-c", command, TREE / "run.sh"], capture_output=True, text=True)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "folder", "endless", "gone", "loop"])
