@@ -99,9 +99,9 @@ python() {	# hand over to a Python package of this tree
 	interpreter=/usr/bin/python3
 	[ -x $interpreter ] || interpreter=python3
 	command -v $interpreter >/dev/null || die 3 "no Python 3 for $1; $(install_hint reports)"
-	# Paths that the caller gives to `kernels` are of the folder it is called in; nothing is imported from there.
+	# Paths are of the caller's folder, from which nothing is imported; blocks may be drawn where its locale has them.
 	export PYTHONPATH="$here" PYTHONSAFEPATH=1 PERFMODES_COMMAND="./run.sh${verb:+ $verb}"
-	[ "$1" != reports ] || { cd "$here" && LC_ALL=$locale; }	# the caller's: may blocks be drawn?
+	[ "$1" != reports ] || { export PERFMODES_CALLER="$PWD" && cd "$here" && LC_ALL=$locale; }
 	exec "$interpreter" -m "$@"	# signals are its own
 }
 

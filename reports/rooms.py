@@ -6,10 +6,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reports import COMMAND, plain
+from reports import COMMAND, caller, plain
 from reports.text import Unusable
 
 DATABASE = os.environ.get("PERFMODES_DATABASE", "results/results.db")
@@ -93,7 +94,7 @@ FORMATS = ("junit", "ktap", "kcidb", "squad", "csv", "json", "markdown", "header
 
 def add_database(made: argparse.ArgumentParser, default: str = DATABASE) -> None:
     """The option that names the database."""
-    made.add_argument("--db", default=default, metavar="FILE",
+    made.add_argument("--db", default=default, type=partial(caller.database, usual=DATABASE), metavar="FILE",
                       help=f"file of SQLite, or postgresql://... (default: {DATABASE})")
 
 
@@ -111,7 +112,7 @@ def add_filters(made: argparse.ArgumentParser) -> None:
 
 def add_usage(made: argparse.ArgumentParser) -> None:
     """The option that says what is in use."""
-    made.add_argument("--usage", type=Path, metavar="FILE",
+    made.add_argument("--usage", type=caller.given, metavar="FILE",
                       help="TOML, how much each device is used; reports/database/usage.py has an example")
 
 
@@ -119,34 +120,34 @@ def arguments(verb: Any) -> None:
     """The command lines."""
     made = verb("export", "results in a format that other tools read")
     made.add_argument("format", choices=FORMATS)
-    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
-    made.add_argument("-o", "--output", type=Path, help="write it there")
+    made.add_argument("result", type=caller.given, nargs="+", help="result directory or result.json")
+    made.add_argument("-o", "--output", type=caller.written, help="write it there")
     made.add_argument("--persona", default="", help="only this persona")
     made.add_argument("--prefix", default="PM_", help="of the macros of a header (default: PM_)")
     made = verb("merge", "the profile of several devices: what holds on each of them")
-    made.add_argument("profile", type=Path, nargs="+", help="profile, result or result directory")
+    made.add_argument("profile", type=caller.given, nargs="+", help="profile, result or result directory")
     made.add_argument("--union", action="store_true", help="what is known of any of them")
-    made.add_argument("-o", "--output", type=Path, help="write it there")
-    made.add_argument("--update", type=Path, metavar="FILE",
+    made.add_argument("-o", "--output", type=caller.written, help="write it there")
+    made.add_argument("--update", type=caller.written, metavar="FILE",
                       help="the next version of that profile, with what changed; written there without -o")
     made = verb("history", "the versions of a merged profile, and what changed in each")
-    made.add_argument("profile", type=Path, help="profile that `merge --update` made")
+    made.add_argument("profile", type=caller.given, help="profile that `merge --update` made")
     _check_arguments(verb)
     _doctor_arguments(verb)
     made = verb("programs", "which recorded programs work on which kernels, as Markdown")
-    made.add_argument("where", type=Path, nargs="*", metavar="WHERE", help="as for `profile check` (default: each row that ships)")
+    made.add_argument("where", type=caller.given, nargs="*", metavar="WHERE", help="as for `profile check` (default: each row that ships)")
     made.add_argument("--persona", default="user", help="as whom, several with commas (default: user)")
     made.add_argument("--level", default="", metavar="N",
                       help="perf_event_paranoid, several as in --level=-1,0,1; else 2 where that was asked")
     made = verb("features", "hold the kernel's Documentation/features against results; exit 1 where they differ")
-    made.add_argument("folder", type=Path, metavar="TREE", help="kernel tree, or its Documentation/features")
-    made.add_argument("result", type=Path, nargs="+", help="result directory or result.json")
+    made.add_argument("folder", type=caller.given, metavar="TREE", help="kernel tree, or its Documentation/features")
+    made.add_argument("result", type=caller.given, nargs="+", help="result directory or result.json")
     made = verb("uapi", "hold the numbers of the library's ABI against the kernel's; exit 1 where one differs")
-    made.add_argument("abi", type=Path, metavar="ABI", help="the library's header, or as HEADER")
-    made.add_argument("header", type=Path, metavar="HEADER",
+    made.add_argument("abi", type=caller.given, metavar="ABI", help="the library's header, or as HEADER")
+    made.add_argument("header", type=caller.given, metavar="HEADER",
                       help="perf_event.h, a kernel tree, or a folder of headers such as /usr/include")
     made = verb("site", "the compatibility site: static pages of a database, or of the answers that ship")
-    made.add_argument("folder", type=Path, metavar="OUT", help="folder that is made, or replaced")
+    made.add_argument("folder", type=caller.written, metavar="OUT", help="folder that is made, or replaced")
     made.add_argument("--shipped", action="store_true",
                       help="of the answers that ship; so where there is no database, too")
     made.add_argument("--issues", default="", metavar="ADDRESS",
@@ -163,10 +164,10 @@ def _check_arguments(verb: Any) -> None:
     made.epilog = ("Exit, by what is required and not optional: 0 all of it is yes; 4 all of it is yes or not known; "
                    "1 some is neither; 2 a point, persona or level that nobody knows; "
                    "3 a row or file that is not there or cannot be used. Of several kernels, 1 goes before 4.")
-    made.add_argument("requirements", type=Path, nargs="?", metavar="NEEDS",
+    made.add_argument("requirements", type=caller.given, nargs="?", metavar="NEEDS",
                       help="TOML, reports/requirements.py has an example; or recordings of explain --record, several "
                       "before WHERE; not with --for")
-    made.add_argument("profile", type=Path, nargs="*", metavar="WHERE", help=PLACES)
+    made.add_argument("profile", type=caller.given, nargs="*", metavar="WHERE", help=PLACES)
     made.add_argument("--as", dest="places", type=_place, action="append", default=[], metavar="WHERE",
                       help="the same, as an option")
     _whom_and_where(made, "2 where that was asked")
@@ -175,11 +176,11 @@ def _check_arguments(verb: Any) -> None:
 def _place(value: str) -> Path:
     if not value:       # which would be this folder
         raise argparse.ArgumentTypeError("which machine? An empty name is none")
-    return Path(value)
+    return caller.given(value)
 
 
 def _whom_and_where(made: argparse.ArgumentParser, level: str) -> None:
-    made.add_argument("--for", dest="program", default="", metavar="PROGRAM",
+    made.add_argument("--for", dest="program", default="", type=caller.program, metavar="PROGRAM",
                       help="what a program needs: perf-record, rr, bpftrace... (reports/data/programs), or a file's path")
     made.add_argument("--persona", default="", help="as whom; else as the requirements say, or as user")
     made.add_argument("--level", default="", metavar="N", help=f"perf_event_paranoid, -1 to 4; else {level}")
@@ -206,7 +207,7 @@ def _database(verb: Any) -> None:
     queries = made.add_subparsers(dest="query", metavar="QUERY", required=True)
     each = queries.add_parser("add", help="add results: directories, archives, files")
     add_database(each, argparse.SUPPRESS)
-    each.add_argument("result", type=Path, nargs="+")
+    each.add_argument("result", type=caller.given, nargs="+")
     each = _query(queries, "coverage", "each point over devices, real ones apart")
     add_usage(each)
     for name, about in (
