@@ -25,6 +25,7 @@ SKIPPED_FOLDERS = {".git", "build", "results", "__pycache__", ".hypothesis", ".p
 _ALLOW = re.compile(r"lint: allow ([a-z-]+): \S")
 _PATH = re.compile(r"(?<![\w.:/$-])/(?!(?:proc|sys|dev)\b)[A-Za-z][\w.-]*(?:/[\w.-]+)+"
                    r"|(?<![\w.:/$-])/(?:tmp|root|home|usr|etc|var|opt|data|mnt)\b")
+_FACT = re.compile(r"\bFACT\((\w+),")
 _SERIAL_KEY = re.compile(r"serial|host_?name|nodename|machine_id|mac_addr|imei|android_id")
 _SERIAL = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b"
                      r"|\b(?:serialno|serial number|hostname|nodename|imei)\s*[=:]", re.IGNORECASE)
@@ -220,18 +221,26 @@ def _keys(path: Path, value: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(name_of(path), 0, "privacy", f"env key {key} names one machine")
 
 
-def _declared(path: Path, value: dict[str, Any]) -> Iterator[Finding]:
+def _sometimes(top: Path, probe_id: str) -> set[str]:
+    """The facts of which a probe's source says that they are given where they can be told alone."""
+    path = top / "probes" / f"{probe_id.replace('.', '/', 1)}.c"
+    file = _source(path, top) if path.is_file() else None
+    return {match[1] for number, line in enumerate(file.lines if file else [], 1)
+            if (match := _FACT.search(line)) and file and _allowed(file, "fact-missing", number)}
+
+
+def _declared(path: Path, value: dict[str, Any], top: Path) -> Iterator[Finding]:
     """Declared against emitted, both ways."""
     declared = catalogue.read_text(path / "catalogue") if path.is_dir() else catalogue.Catalogue()
     for problem in declared.problems:
         yield Finding(f"{name_of(path)}/catalogue", 0, "declaration", problem)
     for persona, part in value["personas"].items():
         for probe_id, record in part["probes"].items():
-            for message in _record(record, declared.probes.get(probe_id)):
+            for message in _record(record, declared.probes.get(probe_id), top):
                 yield Finding(name_of(path), 0, "declaration", f"{persona} {probe_id}: {message}")
 
 
-def _record(record: dict[str, Any], probe: catalogue.Probe | None) -> Iterator[str]:
+def _record(record: dict[str, Any], probe: catalogue.Probe | None, top: Path) -> Iterator[str]:
     yield from (line for line in record.get("warnings", [])
                 if line.startswith(("undeclared", "fact ", "the catalogue does not know")))
     if record["status"] != "done":
@@ -242,7 +251,8 @@ def _record(record: dict[str, Any], probe: catalogue.Probe | None) -> Iterator[s
     # A probe all of whose points are yes has no excuse for a fact it did not state.
     if probe and all(point["verdict"] == "yes" for point in record["points"].values()):
         missing = {name for name, item in probe.facts().items() if item.type != "verdict"}
-        for name in sorted(missing - record["facts"].keys()):
+        missing -= record["facts"].keys()
+        for name in sorted(missing - _sometimes(top, probe.id) if missing else missing):
             yield f"fact {name} is declared and not given"
 
 
@@ -253,7 +263,7 @@ def result(path: Path, top: Path, hosts: list[str] | None = None) -> list[Findin
     found = {*_privacy(path, value, _host_names() if hosts is None else hosts),
              *_keys(path, value)}
     try:
-        found |= set(_declared(path, value))
+        found |= set(_declared(path, value, top))
     except OSError:
         found.add(Finding(name_of(path), 0, "declaration", "no catalogue beside the result"))
     found |= {Finding(name_of(path), 0, "expectation", line)

@@ -23,6 +23,7 @@
 PROBE(TITLE("the gates of perf_event_paranoid")
       SINCE("2.6.31")
       FACT(level, int, "-", "perf_event_paranoid")
+      /* lint: allow fact-missing: a level of 2 or less, and root, say nothing of it */
       FACT(vendor_level, bool, "-", "a level above 2 refuses more than level 2, a vendor's patch")
       AS(held)
       AS(dropped))

@@ -194,6 +194,15 @@ def test_declared_and_emitted_are_the_same(make_run: MakeRun, tmp_path: Path, sa
     assert any(finding.message == f"root ring.write_backward: {message}" for finding in found)
 
 
+def test_a_fact_may_be_left_out_where_its_probe_says_why(make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run({"root": {"ring.write_backward": ktap(GOOD.replace("#:perfmodes: max_pages=128\n", ""))}})
+    fact = '      FACT(max_pages, int, "pages", "how many")\n'
+    lay(tmp_path, {"probes/ring/write_backward.c": fact})
+    assert rules_of(lint.result(run, tmp_path, [])) == ["declaration"]
+    lay(tmp_path, {"probes/ring/write_backward.c": "/* lint: allow fact-missing: of rings alone */\n" + fact})
+    assert lint.result(run, tmp_path, []) == []
+
+
 def test_a_catalogue_with_an_error_is_found(make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run(catalogue=CATALOGUE.replace("since=2.6.31\n", ""))
     assert rules_of(lint.result(run, tmp_path, [])) == ["declaration"]
