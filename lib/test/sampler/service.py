@@ -19,6 +19,7 @@ import pytest
 TREE = Path(__file__).resolve().parents[3]
 PROGRAM = TREE / "build" / os.environ.get("ARCH", platform.machine()) / "perfmodes-sampler"
 WORKLOAD = TREE / "build" / "test" / "sampler" / "workload"
+OURS = f"cmd:*{WORKLOAD}*"     # of this tree: another one may be tested at the same time
 NOBODY = 65534
 PERIOD = 2_000_000      # ns of CPU time from sample to sample
 LIMIT = 90              # s for anything, on a machine that is busy
@@ -111,7 +112,7 @@ class Service:
         outputs = [{"format": "folded", "path": str(folder / "folded")},
                    {"format": "perfetto", "path": str(folder / "perfetto")}]
         whole = {"name": "cpu", "event": "cpu-clock", "period": PERIOD, "stacks": "dwarf",
-                 "stack_bytes": 4096, "targets": ["cmd:*workload*"]} | source
+                 "stack_bytes": 4096, "targets": [OURS]} | source
         if "poll_ms" in whole:
             whole = {key: value for key, value in whole.items()
                      if key not in ("period", "stacks", "targets")}

@@ -63,8 +63,9 @@ def test_stacks_of_some_that_come_first(tmp_path: Path) -> None:
         for number in range(2):
             process = subprocess.Popen([str(tmp_path / name), "spin", "600000"], stdout=subprocess.PIPE)
             workloads[name, number] = Workload(process)
-    service = Service(tmp_path, {"stack_targets": ["cmd:*workload-named*", "!cmd:*workload-left*"], "stack_programs": 1,
-                                 "targets": ["cmd:*workload-*"]}).start()
+    ours = f"cmd:{tmp_path}/workload-"
+    service = Service(tmp_path, {"stack_targets": [f"{ours}named*", f"!{ours}left*"], "stack_programs": 1,
+                                 "targets": [f"{ours}*"]}).start()
     _, decoded = followed(service, list(workloads.values()), 0.3)
     told = outcomes(decoded)
     kinds = {key: set(told[workload.pid]) - {"else"} for key, workload in workloads.items()}

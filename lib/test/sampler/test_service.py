@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import perfetto  # noqa: E402
-from service import (LIMIT, NOBODY, PERIOD, PROGRAM, TREE, WHOLE, WORKLOAD, Run, Service, accounted,  # noqa: E402
+from service import (LIMIT, NOBODY, OURS, PERIOD, PROGRAM, TREE, WHOLE, WORKLOAD, Run, Service, accounted,  # noqa: E402
                      need_all, start)
 
 pytestmark = pytest.mark.xdist_group("sampler")  # a service sees the workload of another
@@ -105,7 +105,7 @@ def test_states_of_each_process(tmp_path: Path) -> None:
         if parent.stat().st_uid == os.getuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o055)
     socket = f"@perfmodes-service-{os.getpid()}"
-    service = Service(tmp_path, {"targets": ["cmd:*workload*", "!cmd:* 333*"]}, socket=socket,
+    service = Service(tmp_path, {"targets": [OURS, "!cmd:* 333*"]}, socket=socket,
                       timeout_ms=5000).start(
         "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
         "--inh-caps=+perfmon", "--ambient-caps=+perfmon")
