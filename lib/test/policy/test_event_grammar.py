@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -175,6 +176,8 @@ def usable() -> str:
         return f"not built: make {PROGRAM.relative_to(TREE)}"
     if shutil.which("perf") is None:
         return "no perf"
+    if os.geteuid() == 0 and not os.path.isdir("/sys/kernel/tracing/events"):   # or it would change what both are asked of
+        return "tracefs is not mounted, and perf would mount it"
     done = subprocess.run(["perf", "--version"], capture_output=True, text=True, check=False)
     return "" if done.stdout.startswith("perf version 6.1.") else f"held against perf 6.1 alone: {done.stdout.strip()}"
 
