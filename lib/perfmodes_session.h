@@ -64,10 +64,10 @@ struct pm_session *pm_session_create(struct pm_plan *plan, const struct pm_liste
 /*
  * All of it in one call: parses the names (pm_event_parse) of up to 32 events, which blanks
  * separate, makes a plan of them for PM_ALL_THREADS, a session of that, and attaches it. Without a
- * callback for samples they are counted. With one, clocks and events of PMUs are sampled 1000 times
- * a second, and of all others each occurrence. `opts` NULL stands for PM_ALLOW_ALL.
- * pm_session_destroy ends all of it. Returns the strategy in use; errors as pm_event_parse,
- * pm_plan_make and pm_session_attach. (0.1)
+ * callback for samples they are counted. With one they are sampled by the rate that a name tells;
+ * else clocks and events of PMUs 1000 times a second, and of all others each occurrence. `opts`
+ * NULL stands for PM_ALLOW_ALL. pm_session_destroy ends all of it. Returns the strategy in use;
+ * errors as pm_event_parse, pm_plan_make and pm_session_attach. (0.1)
  */
 int pm_session_open(const char *events, const struct pm_session_opts *opts,
 		    const struct pm_listener *listener, void *context, struct pm_diag *diag,

@@ -8,9 +8,11 @@
 
 #define RATE 1000	/* samples a second */
 
-/* What happens now and then is sampled each time, all else at a rate. */
+/* What happens now and then is sampled each time, all else at a rate, unless the name tells one. */
 static void sample(struct pm_event_spec *spec)
 {
+	if (spec->period != 0 || spec->frequency != 0)
+		return;
 	if (spec->type == PERF_TYPE_TRACEPOINT || spec->type == PERF_TYPE_BREAKPOINT ||
 	    (spec->type == PERF_TYPE_SOFTWARE && !pm_is_time(spec)))
 		spec->period = 1;

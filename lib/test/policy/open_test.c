@@ -76,6 +76,23 @@ static void each_occurrence_is_sampled_and_time_at_a_rate(void **state)
 	pm_session_destroy(session);
 }
 
+static void a_name_may_tell_its_rate(void **state)
+{
+	const struct pm_listener listener = { .size = sizeof(listener), .sample = on_sample };
+	struct seen seen[2] = { { 0 } };
+	struct pm_session *session = opened("page-faults/period=4/u task-clock/period=10000000/u",
+					    &listener, seen);
+
+	(void)state;
+	if (session == NULL)
+		skip();
+	cause_faults(8 * PAGES);
+	assert_true(pm_session_poll(session, 0) >= 0);
+	assert_true(seen[0].samples >= PAGES && seen[0].sum == 4 * seen[0].samples);
+	assert_true(seen[1].sum == 10000000 * seen[1].samples);
+	pm_session_destroy(session);
+}
+
 static void what_is_no_event_is_named(void **state)
 {
 	static const struct {
@@ -145,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_counted_in_their_order),
 		cmocka_unit_test(each_occurrence_is_sampled_and_time_at_a_rate),
+		cmocka_unit_test(a_name_may_tell_its_rate),
 		cmocka_unit_test(what_is_no_event_is_named),
 		cmocka_unit_test(options_are_the_callers),
 		cmocka_unit_test(options_of_other_releases),
