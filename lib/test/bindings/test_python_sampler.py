@@ -84,6 +84,20 @@ assert descriptors() == before - 2 and not sampler._pointer     # the two pipes 
 """)
 
 
+def test_a_long_argument_is_told_as_far_as_it_goes() -> None:
+    """It has no 0 byte behind it then."""
+    passes(SETUP + """
+shell = subprocess.Popen(["/bin/sh", "-c", "echo runs; read line #" + "y" * 5000], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+assert shell.stdout.readline() == b"runs\\n"
+with faults(shell.pid) as sampler:
+    known, = [each for each in sampler.processes() if each.pid == shell.pid]
+assert known.arguments[:2] == (b"/bin/sh", b"-c") and len(known.arguments) == 3, known
+assert known.arguments[2].endswith(b"yyy") and sum(len(each) + 1 for each in known.arguments) == 4096
+shell.communicate(b"")
+""")
+
+
 def test_groups_and_side_band() -> None:
     passes(SETUP + """
 seen, sides, one = [], [], Toucher()

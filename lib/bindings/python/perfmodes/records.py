@@ -19,7 +19,8 @@ _UNKNOWN = 0xffffffff
 class Process:
     """A process. `serial` is no other process's; `started` in clock ticks since boot, `begin` and `end` of
     the records' clock, 0: not known, or not yet; `uid` None: unknown; `pidfd`, -1 where there is none,
-    is the sampler's; `arguments` are up to 4095 bytes of them; `inner_pids` in PID namespaces below ours."""
+    is the sampler's; `arguments` are up to 4095 bytes of them, the last one cut there; `inner_pids` in PID namespaces below
+    ours."""
     serial: int
     pid: int
     parent: int
@@ -41,8 +42,9 @@ class Process:
 @dataclass(frozen=True)
 class Sampled:
     """A sample of a watched process; what was not wanted is 0 or empty. `mode` is 1 kernel, 2 user;
-    `exact`: ip caused the event; `values` are those of its group, the leader's first; `branches` are as
-    the kernel's struct perf_branch_entry has them; `stack_size` is how much stack was asked for or more."""
+    `exact`: ip caused the event; `values` are those of its group, the leader's first, enabled and running
+    in ns; `branches` are as the kernel's struct perf_branch_entry has them, 24 bytes each; `stack` is from the
+    stack pointer upward, `stack_cut`: there was more."""
     event: int
     process: Process
     pid: int
@@ -124,6 +126,11 @@ def _plain(made: type, given: Any, /, **others: Any) -> Any:
     return made(**{name: getattr(given, name) for name in names}, **others)
 
 
+def _arguments(given: bytes) -> tuple[bytes, ...]:
+    """Each ends with a 0 byte, but for one that is cut."""
+    return tuple(given.removesuffix(b"\0").split(b"\0")) if given else ()
+
+
 def process_of(one: Any) -> Process:
     """Of a struct pm_process."""
     # As bytes: a text of C would end at the first argument.
@@ -131,7 +138,7 @@ def process_of(one: Any) -> Process:
     arguments = ctypes.c_void_p.from_buffer(one, at).value
     made: Process = _plain(
         Process, one, uid=None if one.uid == _UNKNOWN else one.uid, comm=_text(one.comm),
-        cmdline=_text(one.cmdline), arguments=tuple(_bytes(arguments, one.arguments_size).split(b"\0")[:-1]),
+        cmdline=_text(one.cmdline), arguments=_arguments(_bytes(arguments, one.arguments_size)),
         inner_pids=tuple(pid for pid in one.inner_pids if pid))
     return made
 
