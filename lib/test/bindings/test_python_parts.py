@@ -121,6 +121,11 @@ with Symbols() as symbols, Unwinder(os.getpid(), symbols=symbols) as unwinder:
 raises(ValueError, lambda: symbols.find(at("getpid")), "Symbols is closed")
 raises(ValueError, lambda: unwinder.refresh(), "Unwinder is closed")
 raises(Error, lambda: Unwinder(2 ** 22 + 1), number=errno.ESRCH)
+unraised = []
+import sys
+sys.unraisablehook = unraised.append
+raises(TypeError, Unwinder)
+assert not unraised, unraised
 """)
 
 
@@ -256,7 +261,7 @@ with Machine(xml={str(tmp_path / 'fruit.xml')!r}) as again:
 wide = Machine(synthetic="package:1 pu:70")
 assert wide.objects("Package")[0].cpus == frozenset(range(70)) and wide.objects("PU")[69].cpus == {{69}}
 raises(Error, lambda: Machine(synthetic="nonsense"), "nonsense", number=errno.EINVAL)
-raises(FileNotFoundError, lambda: Machine(xml="/nonexistent"), "/nonexistent")
+raises(FileNotFoundError, lambda: Machine(xml="/nonexistent"), "/nonexistent", number=errno.ENOENT)
 """)
 
 

@@ -95,6 +95,21 @@ with faults(shell.pid) as sampler:
 assert known.arguments[:2] == (b"/bin/sh", b"-c") and len(known.arguments) == 3, known
 assert known.arguments[2].endswith(b"yyy") and sum(len(each) + 1 for each in known.arguments) == 4096
 shell.communicate(b"")
+raises(ValueError, lambda: Target.parse("cmd:a\\0b"), "NUL")
+raises(ValueError, lambda: Target(TargetBy.CMDLINE, text="a\\0b").target(), "NUL")
+""")
+
+
+def test_a_sampler_keeps_its_profile() -> None:
+    passes(SETUP + """
+one, profile = Toucher(), Profile()
+with faults(one.pid, profile=profile) as sampler:
+    profile.close()
+    one.touch(50)
+    assert profile._pointer and sampler.read()[0].value >= 50
+assert not profile._pointer
+raises(ValueError, lambda: faults(one.pid, profile=profile), "Profile is closed")
+one.end()
 """)
 
 

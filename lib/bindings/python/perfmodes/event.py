@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from perfmodes import abi
-from perfmodes.library import array, check, lib, sized, text_of
+from perfmodes.library import array, check, encoded, lib, sized, text_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Event:
     filter: str | None = None
 
     def _parse(self, made: abi.pm_event_spec, diag: abi.pm_diag) -> int:
-        return int(lib.pm_event_parse(self.name.encode(), diag, made))
+        return int(lib.pm_event_parse(encoded(self.name), diag, made))
 
     def spec(self) -> abi.pm_event_spec:
         """As the library takes it. Raises Error for a name that is none."""
@@ -41,7 +41,7 @@ class Event:
         made.tid = self.tid
         made.want |= self.want
         made.flags |= self.flags
-        made.filter = self.filter.encode() if self.filter is not None else None
+        made.filter = encoded(self.filter) if self.filter is not None else None
         return made
 
 
@@ -102,7 +102,7 @@ def event_list(text: str, *, tid: int = abi.ALL_THREADS) -> list[Listed]:
         room = count
         made, listed = array(abi.pm_event_spec, room), array(abi.pm_event_listed, room)
         diag = sized(abi.pm_diag)
-        count = check(lib.pm_event_list(text.encode(), diag, made, listed, room), text, diag)
+        count = check(lib.pm_event_list(encoded(text), diag, made, listed, room), text, diag)
     for spec in made[:count]:
         spec.size = ctypes.sizeof(spec)
     return [Listed(event_name(spec), one.leader, abi.ListedFlags(one.flags),

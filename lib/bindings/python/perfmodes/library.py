@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 from perfmodes import abi
 
 NAME = "libperfmodes.so.0"
+SLICE = 100     # ms: as long a poll without limit waits before it looks whether it is closed
 
 
 class Error(OSError):
@@ -82,6 +84,19 @@ def check(result: int, what: str, diag: abi.pm_diag | None = None) -> int:
     raise Error(-result, f"{what}: {os.strerror(-result)}")
 
 
+def encoded(given: str | bytes | os.PathLike[str]) -> bytes:
+    """A text for C, which would end at a NUL. Raises ValueError for one."""
+    made = os.fsencode(given)
+    if b"\0" in made:
+        raise ValueError(f"{given!r} holds a NUL")
+    return made
+
+
+def milliseconds(seconds: float) -> int:
+    """As the library takes a timeout: at least as long, and 0 for what is over; endless is 23 days."""
+    return math.ceil(min(max(0.0, seconds), 2e6) * 1000)
+
+
 def text_of(call: Callable[[Any, int], int]) -> str:
     """What a function writes that works as snprintf(3)."""
     buffer = ctypes.create_string_buffer(4096)
@@ -106,6 +121,7 @@ class Handle:
 
     def __init__(self, pointer: Any) -> None:
         self._lock = threading.RLock()      # an object may be finalized in the thread that has it
+        self._alone_lock = threading.RLock()
         self._pointer = pointer
 
     @property
@@ -133,6 +149,12 @@ class Handle:
             yield pointer
         finally:
             self.release()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[Any]:
+        """The pointer, for one thread at a time: the others wait."""
+        with self.held() as pointer, self._alone_lock:
+            yield pointer
 
     def close(self) -> None:
         self._closed = True

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perfmodes import abi, event
-from perfmodes.library import check, part, sized, text_of
+from perfmodes.library import check, encoded, part, sized, text_of
 
-_lib = part("pfm", abi.PFM_FUNCTIONS)
+lib = _lib = part("pfm", abi.PFM_FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -17,14 +17,14 @@ class Event(event.Event):
     """As perfmodes.Event, by a name of libpfm4: "perf::PAGE-FAULTS:u", "skl::INST_RETIRED"."""
 
     def _parse(self, made: abi.pm_event_spec, diag: abi.pm_diag) -> int:
-        return int(_lib.pm_pfm_parse(self.name.encode(), diag, made))
+        return int(_lib.pm_pfm_parse(encoded(self.name), diag, made))
 
 
 def full_name(name: str) -> str:
     """The name with its PMU and all modifiers, as libpfm4 has it. Raises Error, with the diagnosis."""
-    length = _lib.pm_pfm_name(name.encode(), None, 0)
+    length = _lib.pm_pfm_name(encoded(name), None, 0)
     if length < 0:
         spec, diag = sized(abi.pm_event_spec), sized(abi.pm_diag)
-        check(_lib.pm_pfm_parse(name.encode(), diag, spec), name, diag)  # which has the words for it
+        check(_lib.pm_pfm_parse(encoded(name), diag, spec), name, diag)  # which has the words for it
         check(length, name)
-    return text_of(lambda buffer, size: int(_lib.pm_pfm_name(name.encode(), buffer, size)))
+    return text_of(lambda buffer, size: int(_lib.pm_pfm_name(encoded(name), buffer, size)))

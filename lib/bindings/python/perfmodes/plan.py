@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 from perfmodes import abi
 from perfmodes.event import Described, specs
-from perfmodes.library import Handle, check, lib, sized, text_of
+from perfmodes.library import Handle, check, encoded, lib, sized, text_of
 from perfmodes.profile import Profile
 
 
@@ -32,7 +33,7 @@ def options(allow: abi.Allow, forbid: Iterable[abi.Strategy], cpus: str | None,
     made.allow = allow
     for strategy in forbid:
         made.forbid |= 1 << strategy
-    made.cpus = cpus.encode() if cpus is not None else None
+    made.cpus = encoded(cpus) if cpus is not None else None
     known = {name for name, _ in abi.pm_session_opts._fields_} - {"size"}
     for name, value in more.items():
         if name not in known:
@@ -53,10 +54,12 @@ class Plan(Handle):
         self._specs = specs(events)
         self._options = options(allow, forbid, cpus, more)
         made, diag = ctypes.c_void_p(), sized(abi.pm_diag)
-        known = profile.hold() if profile is not None else None     # which has to outlive it
+        if profile is not None:
+            profile.hold()      # which has to outlive it
         try:
-            check(lib.pm_plan_make(self._specs, len(self._specs), self._options, known, diag,
-                                   ctypes.byref(made)), "pm_plan_make", diag)
+            with profile.alone() if profile is not None else contextlib.nullcontext() as known:
+                check(lib.pm_plan_make(self._specs, len(self._specs), self._options, known, diag,
+                                       ctypes.byref(made)), "pm_plan_make", diag)
         except BaseException:
             self._destroyed()
             raise

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,15 +22,15 @@ from typing import Any
 from perfmodes import abi
 from perfmodes.abi import ProcessChange, SamplerEventFlags, SamplerFlags, SideKind, TargetBy, Want
 from perfmodes.event import Described, event_list
-from perfmodes.library import Delivering, Error, array, check, part, sized, text_of
+from perfmodes.library import SLICE, Delivering, Error, array, check, encoded, milliseconds, part, sized, text_of
+from perfmodes.profile import Profile
 from perfmodes.records import Process, Sampled, Side, process_of, sampled_of, side_of
 from perfmodes.session import Value
 
 __all__ = ["Process", "ProcessChange", "Sampled", "Sampler", "SamplerEvent", "SamplerEventFlags",
            "SamplerFlags", "Side", "SideKind", "Target", "TargetBy", "Want"]
 
-_lib = part("sampler", abi.SAMPLER_FUNCTIONS)
-_SLICE = 100    # ms: as long a poll without limit waits before it looks whether it is closed
+lib = _lib = part("sampler", abi.SAMPLER_FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,15 @@ class Target:
     def parse(cls, text: str) -> Target:
         """Of "any", "pid:42", "cmd:PATTERN", "regex:EXPRESSION", "cgroup:/PATH", "uid:1000", "kernel"; with
         "!" in front it excludes. Raises Error."""
-        made, diag, given = sized(abi.pm_target), sized(abi.pm_diag), text.encode()
+        made, diag, given = sized(abi.pm_target), sized(abi.pm_diag), encoded(text)
         check(_lib.pm_target_parse(given, diag, made), text, diag)
-        return cls(TargetBy(made.by), made.number, made.text.decode() if made.text else None, made.exclude)
+        return cls(TargetBy(made.by), made.number, os.fsdecode(made.text) if made.text else None, made.exclude)
 
     def target(self) -> abi.pm_target:
         """As the library takes it."""
         made: abi.pm_target = sized(abi.pm_target)
         made.by, made.number, made.exclude = self.by, self.number, self.exclude
-        made.text = self.text.encode() if self.text is not None else None
+        made.text = encoded(self.text) if self.text is not None else None
         return made
 
 
@@ -87,7 +88,7 @@ def _options(flags: SamplerFlags, want: Want, side: SideKind, cpus: str | None, 
     """struct pm_sampler_opts; raises TypeError for a field that it does not have."""
     made = sized(abi.pm_sampler_opts)
     made.flags, made.want, made.side = flags, want, side
-    made.cpus = cpus.encode() if cpus is not None else None
+    made.cpus = encoded(cpus) if cpus is not None else None
     known = {name for name, _ in abi.pm_sampler_opts._fields_} - {"size"}
     for name, value in more.items():
         if name not in known:
@@ -100,12 +101,15 @@ class Sampler(Delivering):
     """Watches processes that targets describe: texts as of Target.parse, or Targets; none: every process.
 
     `events` are a text as perf(1) takes it ("{cycles/freq=99/,instructions}"), or SamplerEvents and Events,
-    whose tid does not count. `more` are fields of struct pm_sampler_opts. Entering starts, leaving stops it.
+    whose tid does not count; of what a text tells of an event beside its spec the groups count alone: the
+    modifiers S and W and the terms name, call-graph and stack-size are for event_list(). `more` are fields
+    of struct pm_sampler_opts. Entering starts, leaving stops it.
 
     on_sample(Sampled), on_side(Side), on_process(Process, ProcessChange, time), on_lost(cpu, count) are
     called by start, poll and stop. What they raise, these raise. They may call close: then nothing more
     is delivered, and the sampler is gone when that call returns. Any other call of theirs, and one of
-    another thread meanwhile, raises Error (EBUSY); of a forked process, Error (ECHILD).
+    another thread meanwhile, raises Error (EBUSY). In a forked process start, poll, stop, rate and read
+    raise Error (ECHILD), and close ends the copy alone.
     """
 
     _destroy = _lib.pm_sampler_destroy
@@ -115,8 +119,9 @@ class Sampler(Delivering):
                  cpus: str | None = None, on_sample: Callable[[Sampled], object] | None = None,
                  on_side: Callable[[Side], object] | None = None,
                  on_process: Callable[[Process, ProcessChange, int], object] | None = None,
-                 on_lost: Callable[[int, int], object] | None = None, **more: int) -> None:
-        self._one = threading.Lock()
+                 on_lost: Callable[[int, int], object] | None = None, profile: Profile | None = None,
+                 **more: int) -> None:
+        self._one, self.profile = threading.Lock(), profile
         listed = _events(events)
         self._count = len(listed)
         these, specs = _listed(listed)
@@ -129,10 +134,19 @@ class Sampler(Delivering):
         self._listen("process", on_process,
                      lambda one, change, time: (process_of(one.contents), ProcessChange(change), time))
         self._listen("lost", on_lost, lambda *them: them)
-        check(_lib.pm_sampler_open(these, self._count, aims, len(meant), opts, None, self._listener, None, diag,
-                                   ctypes.byref(made)), "pm_sampler_open", diag)
+        known = profile.hold() if profile is not None else None     # which has to outlive it
+        try:
+            check(_lib.pm_sampler_open(these, self._count, aims, len(meant), opts, known, self._listener, None,
+                                       diag, ctypes.byref(made)), "pm_sampler_open", diag)
+        except BaseException:
+            self._destroyed()
+            raise
         del specs
         super().__init__(made)
+
+    def _destroyed(self) -> None:
+        if self.profile is not None:
+            self.profile.release()
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Any]:
@@ -159,10 +173,10 @@ class Sampler(Delivering):
         """Waits for records (None: until there are some, or it is closed) and delivers them. Returns how
         many; 0 also after a wake-up that brought nothing to deliver."""
         if seconds is not None:
-            return self._call(_lib.pm_sampler_poll, max(0, int(seconds * 1000)))
-        count = self._call(_lib.pm_sampler_poll, _SLICE)
+            return self._call(_lib.pm_sampler_poll, milliseconds(seconds))
+        count = self._call(_lib.pm_sampler_poll, SLICE)
         while count == 0 and not self._closed:
-            count = self._call(_lib.pm_sampler_poll, _SLICE)
+            count = self._call(_lib.pm_sampler_poll, SLICE)
         return count
 
     def stop(self) -> int:

@@ -22,9 +22,9 @@ from typing import Any, Protocol
 
 from perfmodes import abi
 from perfmodes.abi import FrameBits, StackEnd, SymbolSource
-from perfmodes.library import Handle, check, part, sized
+from perfmodes.library import Handle, check, encoded, part, sized
 
-_lib = part("stacks", abi.STACKS_FUNCTIONS)
+lib = _lib = part("stacks", abi.STACKS_FUNCTIONS)
 _LINES = 64     # that an address has at most
 
 
@@ -123,7 +123,7 @@ class Symbols(Handle):
         opts.without_lines = without_lines
         for name, value in (("debug_root", debug_root), ("kallsyms", kallsyms),
                             ("perf_cache", perf_cache)):
-            setattr(opts, name, os.fsencode(value) if value is not None else None)
+            setattr(opts, name, encoded(value) if value is not None else None)
         self._one = threading.RLock()
         made = _lib.pm_symbols_create(opts)
         if not made:
@@ -210,8 +210,9 @@ class Unwinder(Handle):
         super().__init__(made)
 
     def _destroy_unused(self) -> None:
-        with self.symbols._one:     # it hands files back to them
-            super()._destroy_unused()
+        if self._pointer:       # else it was never opened
+            with self.symbols._one:     # it hands files back to them
+                super()._destroy_unused()
 
     def _destroyed(self) -> None:
         self.symbols.release()

@@ -26,11 +26,11 @@ from xml.etree import ElementTree
 from perfmodes import abi
 from perfmodes.abi import TopologyFlags, TopologySource
 from perfmodes.event import Described, specs
-from perfmodes.library import Error, Handle, check, part, sized, text_of
+from perfmodes.library import Error, Handle, check, encoded, part, sized, text_of
 from perfmodes.library import lib as _core
 from perfmodes.session import Part
 
-_lib = part("topology", abi.TOPOLOGY_FUNCTIONS)
+lib = _lib = part("topology", abi.TOPOLOGY_FUNCTIONS)
 LATEST = abi.TOPOLOGY_LATEST    #: as a time: of the last reading
 
 _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
@@ -65,7 +65,8 @@ def _cpus(mask: str) -> frozenset[int]:
 
 
 class Machine(Handle):
-    """hwloc's topology of this machine; else of an XML file, or of a synthetic description. Raises Error."""
+    """hwloc's topology of this machine; else of an XML file, or of a synthetic description. Raises
+    Error, and OSError for a file that cannot be read."""
 
     _destroy = _lib.hwloc_topology_destroy
 
@@ -74,10 +75,11 @@ class Machine(Handle):
         if _lib.hwloc_topology_init(ctypes.byref(made)) < 0:
             raise MemoryError
         super().__init__(made)
-        if xml is not None and not os.access(xml, os.R_OK):
-            raise FileNotFoundError(f"{os.fspath(xml)}: cannot be read")
-        if (xml is not None and _lib.hwloc_topology_set_xml(made, os.fsencode(xml)) < 0 or
-                synthetic is not None and _lib.hwloc_topology_set_synthetic(made, synthetic.encode()) < 0 or
+        if xml is not None:
+            with open(xml, "rb"):       # for the errno: hwloc has none
+                pass
+        if (xml is not None and _lib.hwloc_topology_set_xml(made, encoded(xml)) < 0 or
+                synthetic is not None and _lib.hwloc_topology_set_synthetic(made, encoded(synthetic)) < 0 or
                 _lib.hwloc_topology_load(made) < 0):
             self.close()
             raise Error(22, f"hwloc takes no topology of {synthetic or xml or 'this machine'}")
@@ -155,7 +157,7 @@ class Topology(Handle):
         """A set whose readings put() hands in: counts of a session, or of elsewhere."""
         opts, made = sized(abi.pm_topology_opts), cls.__new__(cls)
         opts.readings = readings
-        listed = (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
+        listed = (ctypes.c_char_p * len(names))(*(encoded(name) for name in names))
         made._open(machine, lambda topology, _, ret: int(_lib.pm_topology_open_parts(
             topology, listed, len(names), opts, ret)))
         return made
@@ -256,4 +258,4 @@ class Topology(Handle):
     def export(self, path: str | os.PathLike[str]) -> None:
         """Writes the machine with the readings as XML, which Machine(xml=...) and lstopo read."""
         with self._alone() as topology:
-            check(_lib.pm_topology_export(topology, os.fsencode(path)), os.fspath(path))
+            check(_lib.pm_topology_export(topology, encoded(path)), os.fspath(path))

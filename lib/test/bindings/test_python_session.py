@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Sessions, counters and profiles in Python: what ends them, and who may call them when."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import places  # noqa: E402
+from places import passes  # noqa: E402
+
+pytestmark = pytest.mark.xdist_group("make")  # make runs in the tree
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    places.make("bindings")
+
+
+@pytest.mark.perf
+def test_ends_a_run_whose_callback_raises() -> None:
+    """Nobody would hear what comes after it, and nobody interrupts that run."""
+    passes("""
+import time
+raising = []
+def fail(sample):
+    if raising:
+        raise KeyError("mine")
+with Session(Event("page-faults:u", period=1), on_sample=fail) as session:
+    session.poll(0)
+    raising.append(True)
+    threading.Timer(0.2, touch, [100]).start()
+    ends, began = threading.Timer(20, session.interrupt), time.monotonic()
+    ends.start()
+    try:
+        session.run()
+    except KeyError as error:
+        assert error.args == ("mine",) and time.monotonic() < began + 15
+    else:
+        raise AssertionError("no exception")
+    ends.cancel()
+    raising.clear()
+    session.poll(0)     # nothing of it is left to end this
+""")
+
+
+@pytest.mark.perf
+@pytest.mark.parametrize("wait", ["run()", "poll(None)"])
+def test_handles_signals_while_it_waits(wait: str) -> None:
+    passes(f"""
+import signal, time
+def handle(*_):
+    raise KeyError("signal")
+signal.signal(signal.SIGUSR1, handle)
+with Session("page-faults:u") as session:
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+    ends, began = threading.Timer(20, session.interrupt), time.monotonic()
+    ends.start()
+    try:
+        session.{wait}
+    except KeyError as error:
+        assert error.args == ("signal",) and time.monotonic() < began + 15
+    else:
+        raise AssertionError("nothing was raised")
+    ends.cancel()
+""")
+
+
+@pytest.mark.perf
+def test_waits_as_long_as_it_is_told() -> None:
+    """However long: an int of C is too small for what some ask for."""
+    passes("""
+with Session("page-faults:u") as session:
+    for seconds in (float("inf"), 2 ** 31 / 1000, 2 ** 32 / 1000):
+        threading.Timer(0.2, session.interrupt).start()
+        try:
+            session.poll(seconds)
+        except Error as error:
+            assert error.errno == 125, error    # ECANCELED
+        else:
+            raise AssertionError("it did not wait")
+    assert session.poll(-1) == 0
+""")
+
+
+@pytest.mark.perf
+def test_refuses_calls_beside_others() -> None:
+    """Of a callback, which a poll in it would call again, and of another thread while one runs."""
+    passes("""
+refused, allowed, session = [], [], None
+def call(sample):
+    if session is None or refused:
+        return
+    for each in (session.poll, session.run, session.attach, session.detach):
+        try:
+            each()
+        except Error as error:
+            refused.append(error.errno)
+    allowed.extend((session.read(), session.read_parts(), session.stats()))
+with Session(Event("page-faults:u", period=1), on_sample=call) as made:
+    session = made
+    area = touch(50)
+    session.poll(0)
+    assert refused == [16] * 4 and len(allowed) == 3, (refused, allowed)
+with Session("page-faults:u") as session:
+    runner = threading.Thread(target=session.run)
+    runner.start()
+    while session._run is None:
+        pass
+    for each in (session.read, session.stats, session.poll):
+        try:
+            each()
+        except Error as error:
+            assert error.errno == 16 and "another thread" in str(error)
+        else:
+            raise AssertionError("not refused")
+    session.interrupt()     # waits until the other has returned
+    session.read()
+    runner.join()
+""")
+
+
+@pytest.mark.perf
+def test_samples_have_the_values_of_all() -> None:
+    passes("""
+seen = []
+events = [Event(name, period=1, want=Want.GROUP) for name in ("page-faults:u", "minor-faults:u")]
+with Session(events, on_sample=seen.append) as session:
+    area = touch(50)
+    session.poll(0)
+    told = session.plan.explain()
+if "without group values" not in told:
+    last = seen[-1]
+    assert [one.event for one in last.group] == [0, 1] and last.branches == (), last
+    assert all(one.value >= 50 for one in last.group) and last.group_enabled >= last.group_running > 0
+""")
+
+
+@pytest.mark.perf
+def test_refuses_options_that_would_be_ignored() -> None:
+    passes("""
+for call in (lambda plan: Session(plan, wakeup=1), lambda plan: Event("page-faults\\0:k").spec(),
+             lambda plan: perfmodes.event_list("page-faults\\0,nonsense"), lambda plan: Plan("page-faults", cpus="0\\0,1")):
+    with Plan(Event("page-faults:u")) as plan:
+        try:
+            call(plan)
+        except (TypeError, ValueError) as error:
+            assert "options are the plan's" in str(error) or "holds a NUL" in str(error), error
+        else:
+            raise AssertionError("accepted")
+""")
