@@ -270,11 +270,16 @@ with Profile() as profile:
         profile["no.such.fact"]
     except KeyError:
         pass
+    assert profile.said == ""
 try:
     Profile("/nonexistent")
 except Error as error:
     assert error.errno == 2
-""")
+try:
+    profile.save({str(tmp_path / "profile.json")!r})    # closed: the file stays as it is
+except ValueError:
+    assert Profile({str(tmp_path / "profile.json")!r}).rank in perfmodes.Rank
+""", PERFMODES_PROFILE="")
 
 
 def test_python_says_which_library_is_missing() -> None:

@@ -140,6 +140,31 @@ if "without group values" not in told:
 
 
 @pytest.mark.perf
+def test_counters_take_what_sessions_take() -> None:
+    passes("""
+with Counters("page-faults:u task-clock:u") as counters:
+    area = touch(50)
+    first, second = counters.read()
+    assert first.value >= 50 and second.value > 0
+    assert counters.read_one(0).value >= 50 and counters.stats()["groups"] >= 1
+    try:
+        counters.read_one(2)
+    except IndexError:
+        pass
+    counters.close()    # leaving it is no error then
+try:
+    with Counters(["page-faults:u"]) as counters:
+        raise KeyError("mine")
+except KeyError:
+    pass
+for call in (counters.read, counters.stats):
+    try:
+        call()
+    except ValueError as error:
+        assert str(error) == "Counters is closed"
+""")
+
+
 def test_refuses_options_that_would_be_ignored() -> None:
     passes("""
 for call in (lambda plan: Session(plan, wakeup=1), lambda plan: Event("page-faults\\0:k").spec(),
@@ -152,3 +177,32 @@ for call in (lambda plan: Session(plan, wakeup=1), lambda plan: Event("page-faul
         else:
             raise AssertionError("accepted")
 """)
+
+
+def test_profile_of_a_persona(tmp_path: Path) -> None:
+    """A file's facts of a persona are seen when it is used; what is no profile is told of."""
+    (tmp_path / "none.json").write_text("{}", encoding="utf-8")
+    passes(f"""
+import json
+path = {str(tmp_path / "profile.json")!r}
+with Profile() as profile:
+    assert {str(tmp_path / "none.json")!r} in profile.said, profile.said
+    profile.probe()
+    profile.save(path)
+with open(path) as file:
+    whole = json.load(file)
+whole["personas"]["nobody"] = {{"perm.no_such": "blocked"}}
+with open(path, "w") as file:
+    json.dump(whole, file)
+with Profile(path) as profile:
+    for name, known in (("root", False), ("nobody", True)):
+        profile.use_persona(name)
+        try:
+            assert profile["perm.no_such"].value == perfmodes.Verdict.BLOCKED and known
+        except KeyError:
+            assert not known
+    try:
+        profile.use_persona("no\\nname")
+    except Error as error:
+        assert error.errno == 22
+""", PERFMODES_PROFILE=str(tmp_path / "none.json"))
