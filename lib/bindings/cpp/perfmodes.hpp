@@ -6,7 +6,11 @@
  * An object closes what it owns when it is destroyed, cannot be copied, and can be moved; a call of
  * the old one then throws EINVAL. A callback may destroy its own session. A call that fails throws
  * perfmodes::error, whose what() is the library's diagnosis; its code() has the errno. Callbacks of
- * a session may throw: the call that delivered the record throws it on.
+ * a session may throw: the call that delivered the record throws it on, and run() ends. One thread
+ * at a time uses an object, but for session::interrupt.
+ *
+ * get() hands out the object of the C interface, which stays the owner's: for the functions that
+ * have no method here, as pm_profile_merge, pm_plan_thread_tax or pm_counters_read_one.
  */
 #ifndef PERFMODES_HPP
 #define PERFMODES_HPP
@@ -71,7 +75,7 @@ template <typename T> T *owned(T *object)
 	return object;
 }
 
-/* The event of that name, of every thread of this process, counted and not sampled. */
+/* The event of that name, of every thread of this process; counted, unless it tells a rate. */
 inline pm_event_spec event(const std::string &name, int tid = PM_ALL_THREADS)
 {
 	pm_event_spec spec = sized<pm_event_spec>();
@@ -151,8 +155,11 @@ public:
 
 		check(path.empty() ? pm_profile_load_default(&diag, &made) :
 		      pm_profile_load_file(path.c_str(), &diag, &made), "profile", diag);
+		said_ = diag.text;
 		own_.reset(made);
 	}
+	/* Why that of $PERFMODES_PROFILE is not used; empty where it is, or is not set. */
+	const std::string &said() const noexcept { return said_; }
 	pm_rank rank() const { return pm_profile_rank(owned(own_.get())); }
 	int probe(uint64_t budget_ns = 0)
 	{
@@ -171,6 +178,7 @@ public:
 private:
 	struct closer { void operator()(pm_profile *p) const { pm_profile_destroy(p); } };
 	std::unique_ptr<pm_profile, closer> own_;
+	std::string said_;
 };
 
 inline std::string explained(const pm_plan *of)
@@ -216,6 +224,8 @@ struct listener {
 	std::function<void(const pm_observed &)> sample;
 	std::function<void(int tid, int parent, uint64_t time)> task;
 	std::function<void(uint64_t count)> lost;
+	/* A whole record, header first, of a kind that the option `side` asks for. */
+	std::function<void(const void *record, size_t size)> other;
 };
 
 /*
@@ -269,10 +279,19 @@ public:
 	}
 	void detach() { call("pm_session_detach", pm_session_detach); }
 	int poll(int timeout_ms) { return call("pm_session_poll", pm_session_poll, timeout_ms); }
-	void run() { call("pm_session_run", pm_session_run); }
+	/* Polls until interrupt(), then delivers what is left. */
+	void run()
+	{
+		const std::shared_ptr<inner> kept = held();
+
+		kept->runs = true;
+		const int result = pm_session_run(kept->own.get());
+		kept->runs = false;
+		kept->done(result, "pm_session_run");
+	}
 	/* For event loops: readable when poll has something to do. */
 	int fd() { return call("pm_session_fd", pm_session_fd); }
-	/* From any thread or callback. */
+	/* Ends run(), or the next poll, which throws ECANCELED; from any thread or callback. */
 	void interrupt() noexcept
 	{
 		if (inner_)
@@ -317,21 +336,23 @@ private:
 
 	/* It stays where it is when the session is moved, and as long as a call delivers. */
 	struct inner {
-		explicit inner(listener &&heard) : heard(std::move(heard)), closed(false) {}
+		explicit inner(listener &&heard) : heard(std::move(heard)), closed(false), runs(false) {}
 
 		listener heard;
 		std::exception_ptr failure;
 		bool closed;		/* nobody hears any more */
+		bool runs;		/* until it is interrupted */
 		std::unique_ptr<pm_session, closer> own;	/* goes first: it may deliver */
 
-		/* Whether samples are heard decides whether pm_session_open takes any. */
+		/* What is heard decides whether pm_session_open takes samples, and what wakes. */
 		pm_listener calls() const
 		{
 			pm_listener made = sized<pm_listener>();
 
 			made.sample = heard.sample ? on_sample : nullptr;
-			made.task = on_task;
-			made.lost = on_lost;
+			made.task = heard.task ? on_task : nullptr;
+			made.lost = heard.lost ? on_lost : nullptr;
+			made.other = heard.other ? on_other : nullptr;
 			return made;
 		}
 		template <typename Call> void keep(Call call)
@@ -342,6 +363,8 @@ private:
 				call();
 			} catch (...) {
 				failure = std::current_exception();
+				if (runs)
+					pm_session_interrupt(own.get());
 			}
 		}
 		int done(int result, const char *call, const pm_diag *diag = nullptr)
@@ -362,22 +385,25 @@ private:
 	{
 		inner *self = static_cast<inner *>(context);
 
-		if (self->heard.sample)
-			self->keep([&] { self->heard.sample(*sample); });
+		self->keep([&] { self->heard.sample(*sample); });
 	}
 	static void on_task(void *context, int tid, int parent, uint64_t time)
 	{
 		inner *self = static_cast<inner *>(context);
 
-		if (self->heard.task)
-			self->keep([&] { self->heard.task(tid, parent, time); });
+		self->keep([&] { self->heard.task(tid, parent, time); });
 	}
 	static void on_lost(void *context, uint64_t count)
 	{
 		inner *self = static_cast<inner *>(context);
 
-		if (self->heard.lost)
-			self->keep([&] { self->heard.lost(count); });
+		self->keep([&] { self->heard.lost(count); });
+	}
+	static void on_other(void *context, const void *record, size_t size)
+	{
+		inner *self = static_cast<inner *>(context);
+
+		self->keep([&] { self->heard.other(record, size); });
 	}
 	/* For the time of a call, after which this object may be gone. */
 	std::shared_ptr<inner> held() const
@@ -416,11 +442,13 @@ public:
 		pm_diag diag = sized<pm_diag>();
 		pm_counters *made = nullptr;
 
-		check(pm_counters_open(specs.data(), specs.size(), flags,
-				       known != nullptr ? owned(known->get()) : nullptr, &diag, &made),
-		      "pm_counters_open", diag);
+		user_only_ = check(pm_counters_open(specs.data(), specs.size(), flags,
+						    known != nullptr ? owned(known->get()) : nullptr,
+						    &diag, &made), "pm_counters_open", diag) == 1;
 		own_.reset(made);
 	}
+	/* Whether only user mode is counted, because the kernel may not be observed. */
+	bool user_only() const noexcept { return user_only_; }
 	void start() { done(pm_counters_start(owned(own_.get()))); }
 	void stop() { done(pm_counters_stop(owned(own_.get()))); }
 	void reset() { done(pm_counters_reset(owned(own_.get()))); }
@@ -447,6 +475,7 @@ private:
 
 	std::unique_ptr<pm_counters, closer> own_;
 	size_t events_;
+	bool user_only_;
 };
 
 } // namespace perfmodes

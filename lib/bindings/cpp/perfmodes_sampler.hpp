@@ -35,11 +35,15 @@ struct sampler_listener {
 /*
  * A sampler. One thread at a time may call it, and no callback may: such a call throws EBUSY; in a
  * forked process it throws ECHILD. A callback may destroy, move or replace it: that is done when
- * the call that delivers has returned, which delivers no more.
+ * the call that delivers has returned, which delivers no more. A profile that is handed in has to
+ * outlive it.
  */
 class sampler {
 public:
-	/* Events of a text as of event_list, with its groups; targets as texts. */
+	/*
+	 * Events of a text as of event_list, with its groups; targets as texts. What else a text
+	 * tells of an event beside its spec (S, W, name, call-graph, stack-size) does not count.
+	 */
 	sampler(const std::string &events, const std::vector<std::string> &targets,
 		sampler_listener heard = sampler_listener(),
 		const pm_sampler_opts &opts = sized<pm_sampler_opts>(), profile *known = nullptr)

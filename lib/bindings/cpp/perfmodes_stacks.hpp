@@ -79,6 +79,8 @@ public:
 	symbol find(uint64_t address, unsigned int bits = 0, unwinder *of = nullptr);
 	/* The functions there by DWARF, innermost first; none where there is no DWARF. */
 	std::vector<line> lines(uint64_t address, unsigned int bits = 0, unwinder *of = nullptr);
+	/* For pm_folded_add and the like, which no other thread may use them beside. */
+	pm_symbols *get() const noexcept { return inner_ ? inner_->own : nullptr; }
 
 private:
 	friend class unwinder;

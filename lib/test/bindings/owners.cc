@@ -2,10 +2,14 @@
 // The owners of perfmodes.hpp: moved, destroyed in order, with callbacks that throw.
 #include <perfmodes.hpp>
 
+#include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 static void touch(size_t pages)
@@ -135,6 +139,79 @@ static void thrown()
 	assert(caught);
 }
 
+/* A run whose callback throws ends: nobody would hear what comes after it. */
+static void thrown_in_run()
+{
+	pm_event_spec faults = perfmodes::event("page-faults:u");
+	perfmodes::listener heard;
+	std::atomic<bool> armed(false), over(false);
+	bool caught = false;
+
+	faults.period = 1;
+	perfmodes::plan plan({ faults });
+	heard.sample = [&](const pm_observed &) {
+		if (armed)
+			throw std::runtime_error("mine");
+	};
+	perfmodes::session session(plan, heard);
+	session.attach();
+	armed = true;
+	touch(50);
+	std::thread ends([&] {
+		for (int i = 0; i < 200 && !over; i++)
+			usleep(100000);
+		if (!over)
+			session.interrupt();
+	});
+	auto began = std::chrono::steady_clock::now();
+	try {
+		session.run();
+	} catch (const std::runtime_error &error) {
+		caught = std::string(error.what()) == "mine";
+	}
+	over = true;
+	ends.join();
+	assert(caught && std::chrono::steady_clock::now() - began < std::chrono::seconds(15));
+	armed = false;
+	session.poll(0);	// no word to end is left over
+}
+
+/* Records that the option `side` asks for, whole, with a header first. */
+static void told_others()
+{
+	pm_event_spec faults = perfmodes::event("page-faults:u");
+	pm_session_opts opts = perfmodes::allow();
+	perfmodes::listener heard;
+	size_t others = 0;
+
+	faults.period = 1;
+	opts.side = PM_SIDE_SWITCH | PM_SIDE_MMAP;
+	heard.other = [&](const void *record, size_t size) {
+		others += size >= 8 && static_cast<const uint16_t *>(record)[3] == size;
+	};
+	perfmodes::plan plan({ faults }, opts);
+	perfmodes::session session(plan, heard);
+	session.attach();
+	bool rings = plan.strategy() <= PM_STRATEGY_CGROUP;
+	munmap(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	usleep(1000);
+	session.detach();
+	assert(!rings || others > 0);
+}
+
+static void told_apart()
+{
+	perfmodes::counters counters({ perfmodes::event("page-faults:u", 0) });
+
+	assert(!counters.user_only());	// that is what was asked for
+	setenv("PERFMODES_PROFILE", "/dev/null", 1);
+	perfmodes::profile none;
+	assert(none.said().find("/dev/null") != std::string::npos);
+	setenv("PERFMODES_PROFILE", "", 1);
+	perfmodes::profile usual;
+	assert(usual.said().empty());
+}
+
 /* The callback destroys its own session, replaces it, moves it: nothing is heard after that. */
 static void closed_by_its_callback(int how)
 {
@@ -183,6 +260,9 @@ int main()
 	named();
 	sampled();
 	thrown();
+	thrown_in_run();
+	told_others();
+	told_apart();
 	for (int how = 0; how < 3; how++)
 		closed_by_its_callback(how);
 	std::cout << "done\n";
