@@ -10,9 +10,11 @@ use std::ptr;
 pub struct Counters {
     own: *mut abi::pm_counters,
     events: usize,
+    user_only: bool,
 }
 
 impl Counters {
+    /// `flags` are `PM_COUNTERS_*`; not started.
     pub fn open(events: &[abi::pm_event_spec], flags: i32) -> Result<Counters> {
         let (mut own, mut diag) = (ptr::null_mut(), diagnosis());
         let count = events.len();
@@ -20,8 +22,18 @@ impl Counters {
             let known = ptr::null_mut();
             abi::pm_counters_open(events.as_ptr(), count as _, flags as u32, known, &mut diag, &mut own)
         };
-        check(done, "pm_counters_open", Some(&diag))?;
-        Ok(Counters { own, events: count })
+        let user_only = check(done, "pm_counters_open", Some(&diag))? == 1;
+        Ok(Counters { own, events: count, user_only })
+    }
+
+    /// Whether only user mode is counted, because the kernel may not be observed.
+    pub fn user_only(&self) -> bool {
+        self.user_only
+    }
+
+    /// For functions of [`abi`] that have no method here; it stays the owner's.
+    pub fn as_ptr(&self) -> *mut abi::pm_counters {
+        self.own
     }
 
     fn done(&self, result: i32) -> Result<i32> {
@@ -36,10 +48,17 @@ impl Counters {
         self.done(unsafe { abi::pm_counters_start(self.own) }).map(|_| ())
     }
 
+    /// The values stay.
     pub fn stop(&mut self) -> Result<()> {
         self.done(unsafe { abi::pm_counters_stop(self.own) }).map(|_| ())
     }
 
+    /// Values and times count from 0 from now on.
+    pub fn reset(&mut self) -> Result<()> {
+        self.done(unsafe { abi::pm_counters_reset(self.own) }).map(|_| ())
+    }
+
+    /// The values since they were opened or reset, in the order of the events.
     pub fn read(&mut self) -> Result<Vec<Value>> {
         let mut values = vec![unsafe { sized::<abi::pm_value>() }; self.events];
         let count = self.events as _;

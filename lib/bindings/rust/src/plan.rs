@@ -92,6 +92,18 @@ impl Plan {
         Ok(Plan { own, events: events.len() })
     }
 
+    /// For functions of [`abi`] that have no method here; it stays the owner's.
+    pub fn as_ptr(&self) -> *mut abi::pm_plan {
+        self.own
+    }
+
+    /// Of the chosen strategy, for the threads and CPUs there are now.
+    pub fn cost(&self) -> abi::pm_cost {
+        let mut cost: abi::pm_cost = unsafe { sized() };
+        unsafe { abi::pm_plan_cost(self.own, &mut cost) };
+        cost
+    }
+
     /// The chosen strategy by name; after an attach the one in use.
     pub fn strategy(&self) -> &'static str {
         let name = unsafe { abi::pm_strategy_name(abi::pm_plan_strategy(self.own)) };

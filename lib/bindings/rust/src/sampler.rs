@@ -171,7 +171,8 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Events as of [`crate::event_list`], with their groups. `heard` is called by start, poll and stop.
+    /// Events as of [`crate::event_list`], with their groups; what else is told of them beside their specs
+    /// does not count. `heard` is called by start, poll and stop; what it panics with, these go on with.
     pub fn open(
         events: &[ListedEvent],
         targets: &[Target],
@@ -201,6 +202,11 @@ impl<'a> Sampler<'a> {
         };
         check(done, "pm_sampler_open", Some(&diag))?;
         Ok(Sampler { own, events: made.len(), listener })
+    }
+
+    /// For functions of [`abi`] that have no method here; it stays the owner's.
+    pub fn as_ptr(&self) -> *mut abi::pm_sampler {
+        self.own
     }
 
     fn done(&mut self, result: i32, call: &str, diag: Option<&abi::pm_diag>) -> Result<i32> {

@@ -61,7 +61,7 @@ unsafe extern "C" fn on_sample(context: *mut c_void, sample: *const abi::pm_obse
 }
 
 impl<'a> Session<'a> {
-    /// `sample` is called by poll, attach and detach.
+    /// `sample` is called by poll, attach, read and detach; what it panics with, these go on with.
     pub fn new(plan: &'a mut Plan, sample: impl FnMut(Sample<'_>) + 'a) -> Session<'a> {
         let mut listener = Box::new(Listener { sample: Box::new(sample), panic: None });
         let mut calls: abi::pm_listener = unsafe { sized() };
@@ -79,6 +79,11 @@ impl<'a> Session<'a> {
         check(result, call, diag)
     }
 
+    /// For functions of [`abi`] that have no method here; it stays the owner's.
+    pub fn as_ptr(&self) -> *mut abi::pm_session {
+        self.own
+    }
+
     /// All events or none; proven.
     pub fn attach(&mut self) -> Result<()> {
         let mut diag = diagnosis();
@@ -90,6 +95,11 @@ impl<'a> Session<'a> {
     pub fn poll(&mut self, timeout_ms: i32) -> Result<i32> {
         let result = unsafe { abi::pm_session_poll(self.own, timeout_ms) };
         self.done(result, "pm_session_poll", None)
+    }
+
+    /// For event loops: readable when poll has something to do.
+    pub fn fd(&mut self) -> Result<i32> {
+        check(unsafe { abi::pm_session_fd(self.own) }, "pm_session_fd", None)
     }
 
     /// The sums of all events.

@@ -121,6 +121,12 @@ impl Symbols {
         Symbols(Arc::new(Inner { own, one: Mutex::new(()) }))
     }
 
+    /// For functions of [`abi`] that have no method here, as pm_folded_add, which no other thread may use it
+    /// beside; it stays the owner's.
+    pub fn as_ptr(&self) -> *mut abi::pm_symbols {
+        self.0.own
+    }
+
     fn process(&self, of: Option<&Unwinder>) -> Result<*mut abi::pm_unwinder> {
         match of {
             None => Ok(ptr::null_mut()),
@@ -200,6 +206,11 @@ impl Unwinder {
         let _alone = symbols.0.alone();
         check(unsafe { abi::pm_unwinder_open(pid, &options, &mut own) }, "pm_unwinder_open", None)?;
         Ok(Unwinder { own, names: symbols.0.clone() })
+    }
+
+    /// As [`Symbols::as_ptr`].
+    pub fn as_ptr(&self) -> *mut abi::pm_unwinder {
+        self.own
     }
 
     /// The stack of a sample. An incomplete one has an `end` that says why.

@@ -159,6 +159,11 @@ impl<'a> Topology<'a> {
         Ok(Topology { own, _machine: machine })
     }
 
+    /// For functions of [`abi`] that have no method here; it stays the owner's.
+    pub fn as_ptr(&self) -> *mut abi::pm_topology {
+        self.own
+    }
+
     /// Counts from 0 from now on; readings are kept.
     pub fn start(&mut self) -> Result<()> {
         let mut diag = diagnosis();

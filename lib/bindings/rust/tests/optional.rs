@@ -21,7 +21,7 @@ fn getppid() -> u64 {
     extern "C" {
         fn getppid() -> i32;
     }
-    getppid as usize as u64
+    getppid as *const () as u64
 }
 
 /// A shell that answers each line, which takes page faults in forks of it.
@@ -66,6 +66,34 @@ fn lists_have_their_groups() {
     let error = perfmodes::event_list("page-faults,nonsense").err().unwrap();
     assert!(error.errno == EINVAL && error.text.contains("nonsense"), "{}", error);
     assert_eq!(perfmodes::event_list("page\0faults").err().unwrap().errno, EINVAL);
+}
+
+#[test]
+fn counters_begin_anew() {
+    let mut event = perfmodes::event("page-faults:u").unwrap();
+    event.tid = 0;
+    let mut counters = perfmodes::Counters::open(&[event], abi::PM_COUNTERS_MAY_USER_ONLY).unwrap();
+    counters.start().unwrap();
+    assert!(vec![1u8; 1 << 24][1 << 23] == 1);
+    let first = counters.read().unwrap()[0].value;
+    counters.reset().unwrap();
+    assert!(first > 0 && counters.read().unwrap()[0].value < first);
+    assert_eq!(unsafe { abi::pm_counters_read_one(counters.as_ptr(), 1, &mut std::mem::zeroed()) }, -EINVAL);
+}
+
+#[test]
+fn plans_have_costs() {
+    let event = perfmodes::event("page-faults/period=1/u").unwrap();
+    let mut plan = perfmodes::Plan::new(&[event], &perfmodes::options(0)).unwrap();
+    let (cost, mut tax) = (plan.cost(), 1);
+    assert!(cost.threads >= 1 && cost.cpus >= 1 && cost.opens >= 1);
+    assert!(unsafe { abi::pm_plan_thread_tax(plan.as_ptr(), &mut tax) } <= 0);
+    let mut session = perfmodes::Session::new(&mut plan, |_| ());
+    assert_eq!(session.fd().err().unwrap().errno, 107); // ENOTCONN
+    session.attach().unwrap();
+    assert!(session.fd().unwrap() >= 0);
+    let parts = unsafe { abi::pm_session_read_parts(session.as_ptr(), std::ptr::null_mut(), 0) };
+    assert!(parts > 0, "{}", parts);
 }
 
 #[test]
