@@ -17,6 +17,19 @@ from __future__ import annotations
 import ctypes as c
 import enum
 
+
+class Enumeration(enum.IntEnum):
+    """A newer library may have numbers that have no name here: those are members, too."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Enumeration | None:
+        if not isinstance(value, int):
+            return None
+        made = int.__new__(cls, value)
+        made._name_, made._value_ = f"UNNAMED_{value}", value
+        return made
+
+
 '''
 
 
@@ -58,8 +71,7 @@ def structure(struct: Struct) -> str:
 
 
 def enumeration(enum: Enum) -> str:
-    kind = "IntFlag" if is_flags(enum) else "IntEnum"
-    lines = [f"class {camel(enum.name)}(enum.{kind}):"]
+    lines = [f"class {camel(enum.name)}({'enum.IntFlag' if is_flags(enum) else 'Enumeration'}):"]
     return "\n".join([*lines, *(f"    {name} = {value}" for name, value in short(enum).items()), ""])
 
 

@@ -43,6 +43,15 @@ def of_python(abi: ModuleType) -> Layout:
     return found
 
 
+def test_a_newer_library_may_have_other_numbers(abi: ModuleType) -> None:
+    """A diagnosis with a cause that has no name here is one all the same."""
+    cause = abi.Cause(99)
+    assert cause == 99 and cause.name == "UNNAMED_99" and isinstance(cause, abi.Cause)
+    assert abi.Cause(1) is abi.Cause.UNKNOWN and abi.Want(1 << 20 | 1) & abi.Want.ADDRESS
+    with pytest.raises(ValueError):
+        abi.Cause("PARANOID")
+
+
 def of_c(layout: Layout, tmp_path: Path) -> Layout:
     """What sizeof and offsetof say of the same names."""
     lines = []
