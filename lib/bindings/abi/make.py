@@ -26,8 +26,9 @@ def main(library: Path, out: Path) -> int:
     for language in ("python", "rust"):
         shutil.copytree(ROOM / language, out / language, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__", "target"))
-        for path in (ROOM / "README.md", library / "LICENSE"):
-            shutil.copy(path, out / language)
+        shutil.copy(library / "LICENSE", out / language)
+        text = (ROOM / "README.md").read_text(encoding="utf-8")
+        (out / language / "README.md").write_text(text.replace(f"({language}/", "("), encoding="utf-8")
     (out / "python" / "perfmodes" / "abi.py").write_text(for_python.module(interface),
                                                          encoding="utf-8")
     (out / "rust" / "src" / "abi.rs").write_text(for_rust.module(interface), encoding="utf-8")

@@ -46,6 +46,13 @@ def _built() -> None:
     places.make("bindings")
 
 
+def test_the_readme_of_a_package_finds_its_example() -> None:
+    for language, folder in (("python", places.PYTHON), ("rust", places.RUST)):
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        assert "](examples/self_profile." in text and f"]({language}/" not in text
+        assert list(folder.glob("examples/self_profile.*"))
+
+
 def faults(text: str) -> int:
     assert " faults" in text, text
     return int(text.split()[0])
