@@ -66,7 +66,7 @@ template <typename Sampled> pm_stack_sample stack_sample(const Sampled &from)
 
 class unwinder;
 
-/* Files and their symbols, which unwinders share. */
+/* Files and their symbols, which unwinders and copies of this share. */
 class symbols {
 public:
 	explicit symbols(const pm_symbols_opts &opts = sized<pm_symbols_opts>())

@@ -270,7 +270,11 @@ with Profile() as profile:
         profile["no.such.fact"]
     except KeyError:
         pass
-    assert profile.said == ""
+    assert profile.said == "" and "no.such.fact" not in profile
+    try:
+        list(profile)
+    except TypeError as error:
+        assert "not iterable" in str(error)
 try:
     Profile("/nonexistent")
 except Error as error:

@@ -197,6 +197,7 @@ with open(path, "w") as file:
 with Profile(path) as profile:
     for name, known in (("root", False), ("nobody", True)):
         profile.use_persona(name)
+        assert ("perm.no_such" in profile) == known
         try:
             assert profile["perm.no_such"].value == perfmodes.Verdict.BLOCKED and known
         except KeyError:

@@ -60,6 +60,13 @@ class Profile(Handle):
                 raise KeyError(key)
             return Fact(key, _value(fact), abi.Rank(fact.rank))
 
+    def __contains__(self, key: str) -> bool:
+        fact = sized(abi.pm_fact)
+        with self.alone() as profile:
+            return int(lib.pm_profile_lookup(profile, encoded(key), fact)) >= 0
+
+    __iter__ = None     # the library does not list them
+
     def probe(self, budget_ns: int = 0) -> int:
         """Asks the kernel what is not known yet. Returns the number of facts that were added."""
         with self.alone() as profile:

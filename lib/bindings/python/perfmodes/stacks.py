@@ -155,8 +155,8 @@ class Symbols(Handle):
 
     def lines(self, address: int, frame: FrameBits = FrameBits(0),
               unwinder: Unwinder | None = None) -> list[Line]:
-        """The functions there by DWARF, innermost first; the last is the one that find() names. None
-        where there is no DWARF."""
+        """The functions there by DWARF, innermost first; the last is the one that find() names. An
+        empty list where there is no DWARF."""
         made, one = (abi.pm_line * _LINES)(), sized(abi.pm_symbol)
         made[0].size = ctypes.sizeof(abi.pm_line)
         with self._asked(unwinder) as (symbols, process):
