@@ -260,9 +260,10 @@ struct pm_sampler;
 /*
  * Opens the events, all or none; they count from pm_sampler_start on. Targets and opts are copied;
  * without a target that includes (count 0) every process is watched that none excludes. `opts` and
- * `listener` may be NULL. `profile` tells what is wrong on this kernel; NULL stands for
- * pm_profile_load_default. -EINVAL for what makes no sense, -ESRCH when a pid is not there, -EACCES
- * and so on when no way is left; the diagnosis names the gate. -ENOMEM. (0.1)
+ * `listener` may be NULL. `profile` is read, quick probes add to it, and it must outlive the
+ * sampler; NULL stands for pm_profile_load_default. -EINVAL for what makes no sense, -ESRCH when a
+ * pid is not there, -EACCES and so on when no way is left; the diagnosis names the gate. -ENOMEM.
+ * (0.1)
  */
 int pm_sampler_open(const struct pm_sampler_event *events, size_t count,
 		    const struct pm_target *targets, size_t target_count,
