@@ -257,6 +257,25 @@ one.end()
 """)
 
 
+def test_a_fork_beside_a_poll_has_no_sampler() -> None:
+    """It is not in use there by a thread that did not come along."""
+    passes(SETUP + """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)     # Python 3.12 warns of a fork beside threads
+one = Toucher()
+with faults(one.pid) as sampler:
+    thread = threading.Thread(target=lambda: sampler.poll(3.0))
+    thread.start()
+    while not sampler._one.locked():
+        pass
+    child(lambda: [raises(Error, call, number=errno.ECHILD) for call in (sampler.poll, sampler.read, sampler.stop)])
+    child(lambda: sampler.__exit__(None, None, None))
+    one.touch(10)
+    thread.join()
+one.end()
+""")
+
+
 def test_a_sampler_that_nobody_closes_is_collected() -> None:
     passes(SETUP + """
 import gc

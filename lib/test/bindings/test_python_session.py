@@ -124,6 +124,42 @@ with Session("page-faults:u") as session:
 
 
 @pytest.mark.perf
+def test_a_fork_beside_a_run_has_no_session() -> None:
+    """The thread that runs it is not there: nothing waits for it, or says that it is in use."""
+    passes("""
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)     # Python 3.12 warns of a fork beside threads
+with Session("page-faults:u") as session:
+    runner = threading.Thread(target=session.run)
+    runner.start()
+    while session._run is None:
+        pass
+    pid = os.fork()
+    if pid == 0:
+        import traceback
+        try:
+            for each in (session.poll, session.run, session.read, session.read_parts, session.fileno):
+                try:
+                    each()
+                except Error as error:
+                    assert error.errno == 10, error     # ECHILD
+                else:
+                    raise AssertionError("not refused")
+            session.interrupt()
+            session.__exit__(None, None, None)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    session.interrupt()
+    runner.join()
+    area = touch(10)
+    assert session.read()[0].value >= 10
+""")
+
+
+@pytest.mark.perf
 def test_samples_have_the_values_of_all() -> None:
     passes("""
 seen = []

@@ -121,7 +121,7 @@ class Sampler(Delivering):
                  on_process: Callable[[Process, ProcessChange, int], object] | None = None,
                  on_lost: Callable[[int, int], object] | None = None, profile: Profile | None = None,
                  **more: int) -> None:
-        self._one, self.profile = threading.Lock(), profile
+        self._one, self._pid, self.profile = threading.Lock(), os.getpid(), profile
         listed = _events(events)
         self._count = len(listed)
         these, specs = _listed(listed)
@@ -150,13 +150,16 @@ class Sampler(Delivering):
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Any]:
-        if not self._one.acquire(blocking=False):
+        if self._pid != os.getpid():    # whoever had it did not come along
+            self._one, self._pid = threading.Lock(), os.getpid()
+        one = self._one
+        if not one.acquire(blocking=False):
             raise Error(errno.EBUSY, "Sampler is in use: by another thread, or by the call whose callback this is")
         try:
             with self.held() as sampler:
                 yield sampler
         finally:
-            self._one.release()
+            one.release()
 
     def _call(self, function: Callable[..., int], *arguments: Any, diag: abi.pm_diag | None = None) -> int:
         """The result of a function of the library; raises what a callback raised meanwhile."""

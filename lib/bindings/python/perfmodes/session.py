@@ -143,7 +143,10 @@ class Session(Delivering):
     @contextlib.contextmanager
     def _alone(self, within: bool = False) -> Iterator[Any]:
         """The pointer, for one call; `within`: also of a callback."""
-        if not self._one.acquire(blocking=False):
+        if self._pid != os.getpid():    # whoever had it did not come along
+            self._one, self._busy, self._run, self._pid = threading.RLock(), False, None, os.getpid()
+        one = self._one
+        if not one.acquire(blocking=False):
             raise Error(errno.EBUSY, "Session is in use by another thread")
         try:
             busy = self._busy
@@ -156,7 +159,7 @@ class Session(Delivering):
                 finally:
                     self._busy = busy
         finally:
-            self._one.release()
+            one.release()
 
     def _call(self, function: Callable[..., int], *arguments: Any,
               diag: abi.pm_diag | None = None, within: bool = False) -> int:
