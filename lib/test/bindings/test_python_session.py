@@ -201,6 +201,29 @@ for call in (counters.read, counters.stats):
 """)
 
 
+def test_a_fork_waits_for_no_thread_of_its_parent() -> None:
+    passes("""
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)     # Python 3.12 warns of a fork beside threads
+profile, inside, over = Profile(), threading.Event(), threading.Event()
+def use():
+    with profile.alone():
+        inside.set()
+        over.wait()
+thread = threading.Thread(target=use)
+thread.start()
+inside.wait()
+pid = os.fork()
+if pid == 0:
+    import signal
+    signal.alarm(20)
+    os._exit(len(profile) == 0)
+assert os.waitpid(pid, 0)[1] == 0
+over.set()
+thread.join()
+""")
+
+
 def test_refuses_options_that_would_be_ignored() -> None:
     passes("""
 for call in (lambda plan: Session(plan, wakeup=1), lambda plan: Event("page-faults\\0:k").spec(),

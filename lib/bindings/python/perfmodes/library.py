@@ -121,7 +121,7 @@ class Handle:
 
     def __init__(self, pointer: Any) -> None:
         self._lock = threading.RLock()      # an object may be finalized in the thread that has it
-        self._alone_lock = threading.RLock()
+        self._alone_lock, self._pid = threading.RLock(), os.getpid()
         self._pointer = pointer
 
     @property
@@ -152,7 +152,9 @@ class Handle:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[Any]:
-        """The pointer, for one thread at a time: the others wait."""
+        """The pointer, for one thread at a time: the others wait, but for one that did not come along in a fork."""
+        if self._pid != os.getpid():
+            self._alone_lock, self._pid = threading.RLock(), os.getpid()
         with self.held() as pointer, self._alone_lock:
             yield pointer
 

@@ -121,7 +121,7 @@ class Sampler(Delivering):
                  on_process: Callable[[Process, ProcessChange, int], object] | None = None,
                  on_lost: Callable[[int, int], object] | None = None, profile: Profile | None = None,
                  **more: int) -> None:
-        self._one, self._pid, self.profile = threading.Lock(), os.getpid(), profile
+        self._one, self.profile = threading.Lock(), profile
         listed = _events(events)
         self._count = len(listed)
         these, specs = _listed(listed)

@@ -127,7 +127,7 @@ class Session(Delivering):
             raise TypeError(f"{', '.join(options)}: options are the plan's, which is made already")
         self._own_plan = not isinstance(what, Plan)
         self.plan = what if isinstance(what, Plan) else Plan(what, **options)
-        self._one, self._busy, self._pid = threading.RLock(), False, os.getpid()
+        self._one, self._busy = threading.RLock(), False
         self._run: tuple[int, threading.Event] | None = None    # which thread runs, and when it no longer does
         self._listener = sized(abi.pm_listener)
         self._listen("sample", on_sample, lambda one: (_sample(one.contents),))
