@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "running.h"
 #include "sessions.h"
 
 #define MS 1000000ull
@@ -256,7 +257,7 @@ static uint64_t median_latency(struct pm_session *session)
 		pthread_t runner;
 
 		assert_int_equal(pthread_create(&runner, NULL, run, session), 0);
-		usleep(20000);
+		wait_for_run(session);
 		took[i] = clock_ns(CLOCK_MONOTONIC);
 		assert_int_equal(pm_session_interrupt(session), 0);
 		took[i] = clock_ns(CLOCK_MONOTONIC) - took[i];

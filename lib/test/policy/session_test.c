@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "census.h"
+#include "running.h"
 
 #ifdef __SANITIZE_THREAD__
 #define SANITIZED 1
@@ -302,7 +303,7 @@ static uint64_t stop_one(struct pm_session *session)
 	uint64_t took;
 
 	assert_int_equal(pthread_create(&thread, NULL, run, session), 0);
-	usleep(30000);
+	wait_for_run(session);
 	took = now_ns();
 	assert_int_equal(pm_session_interrupt(session), 0);
 	took = now_ns() - took;
@@ -320,7 +321,7 @@ static void stops_at_once(void **state)
 	if (plan == NULL)
 		skip();
 	session = attached(plan, PM_STRATEGY_PER_CPU);
-	/* Other programs may keep the CPU from this thread once, and not each time. */
+	/* Other programs may keep the CPU from either thread once, and not each time. */
 	for (int i = 0; took >= 100000000 && i < 50; i++)
 		took = stop_one(session);
 	assert_true(took < 100000000);
