@@ -55,10 +55,12 @@ static bool holds_events(void)
 	return found;
 }
 
-/* Long enough for each timer's signal, with page faults. */
-static int be_new(void)
+#define FOR_EACH_TIMER 30000000		/* ns: enough for its signal where the CPU is ours */
+
+/* Works for that long, with page faults. */
+static int be_new(uint64_t ns)
 {
-	const uint64_t end = cpu_ns() + 30000000;
+	const uint64_t end = cpu_ns() + ns;
 	struct itimerval timer = { .it_value = { 0, 0 } };
 
 	cause_faults(64);
@@ -125,7 +127,7 @@ static int by_fork_alone(void)
 		if (pm_session_poll(observed, 0) != -ECHILD)
 			_exit(WRONG);
 		pm_session_destroy(observed);
-		_exit(be_new());
+		_exit(be_new(FOR_EACH_TIMER));
 	}
 	return status_of(child);
 }
@@ -322,7 +324,7 @@ static void *spin(void *unused)
 	return unused;
 }
 
-#define PATIENCE 60	/* seconds for an observed process, and for the broker that serves it */
+#define PATIENCE 600	/* seconds for an observed process, and for the broker that serves it */
 
 /* Who may open events serves whoever connects as long as that one lives; nobody may come. */
 static void serve(struct sockaddr_un *ret)
@@ -443,6 +445,7 @@ static void be_ended(void)
 	session = pm_session_create(plan, NULL, NULL);
 	if (session == NULL || pm_session_attach(session, NULL) < 0)
 		_exit(WRONG);
+	(void)setenv("PM_ITIMER", "", 1);
 	_exit(by_exec());
 }
 
@@ -481,7 +484,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_itimer_ends_the_new_program),
 	};
 
+	/* ITIMER_PROF fires at a tick that finds the program running, on a busy machine seldom. */
 	if (argc > 1 && strcmp(argv[1], "--new") == 0)
-		return be_new();
+		return be_new(getenv("PM_ITIMER") != NULL ? 10000000000 : FOR_EACH_TIMER);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
