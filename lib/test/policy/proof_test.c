@@ -281,7 +281,7 @@ static void begin_to_wait(pthread_t *ret)
 static void let_run(void)
 {
 	sem_post(&to_run);
-	while (!has_run)
+	while (!has_run || !waits(tid_of_run))
 		usleep(1000);
 }
 
