@@ -270,7 +270,7 @@ static void what_is_no_event_is_not_read(void **state)
 	struct pm_plan *plan;
 
 	(void)state;
-	(void)alarm(60);
+	(void)alarm(600);
 	lie.gives_pipe = true;
 	assert_int_equal(make(&faults, ~0u, &diag, &plan), -ENOTSUP);
 	assert_int_equal(diag.cause, PM_CAUSE_FILTER);
@@ -285,7 +285,7 @@ static void no_ring_is_too_small_to_be_refused(void **state)
 	};
 
 	(void)state;
-	(void)alarm(60);
+	(void)alarm(600);
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]); i++) {
 		struct pm_diag diag = { .size = sizeof(diag) };
 		struct pm_session *session;

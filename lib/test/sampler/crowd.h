@@ -72,7 +72,7 @@ static inline void crowd_touch(size_t first, size_t count)
 static inline void crowd_wait(unsigned int step)
 {
 	for (int i = 0; crowd->go < step; i++) {
-		if (i > 200000)
+		if (i > 3000000)
 			_exit(8);
 		usleep(200);
 	}

@@ -16,7 +16,7 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define PAGES 300
-#define PATIENCE_S 20
+#define PATIENCE_S 300
 
 static int cpu[2];		/* the first two that this process may use */
 

@@ -166,7 +166,7 @@ static void a_loop_hears_of_it(void **state)
 		}
 		polled.fd = pm_sampler_fd(sampler);
 		while (heard.ended == 0) {
-			assert_int_equal(poll(&polled, 1, 20000), 1);
+			assert_int_equal(poll(&polled, 1, 300000), 1);
 			assert_true(pm_sampler_poll(sampler, 0) >= 0);
 			(void)waitpid(child, NULL, WNOHANG);
 		}
