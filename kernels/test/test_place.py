@@ -8,6 +8,7 @@ line to PLACES.
 from __future__ import annotations
 
 import platform
+import shutil
 import subprocess
 import threading
 import time
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 from fake_place import FIRST, KTAP, STEPS, Fake, processes
 from tiny_bundle import NAP
-from sshd import a_device
+from sshd import a_device, wait_until
 
 from kernels import ROOT, matrix
 from kernels.errors import RowError
@@ -59,8 +60,9 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield made
 
 
-def limit(place: Place) -> int:
-    return SLOW["guest"] if isinstance(place, GuestPlace) else 4
+def limits(place: Place) -> tuple[int, ...]:
+    """Seconds after which a run is given up: enough for what it does before it hangs, and more and more of them."""
+    return (SLOW["guest"], 400) if isinstance(place, GuestPlace) else (4, 40, 400)
 
 
 def ask(place: Place, bundle: Path, order: Order, target: Path) -> tuple[Outcome, Channel]:
@@ -122,13 +124,18 @@ def test_what_was_finished_is_kept(
     place: Place, bundle: Path, tmp_path: Path, suite: str, ended: str, kept: list[str]
 ) -> None:
     """However a run ends: an Outcome, the files that were whole, and none of another name."""
-    began = time.monotonic()
-    order, out = Order(suite, limit=limit(place)), tmp_path / "out"
-    outcome, channel = ask(place, bundle, order, out)
-    assert (outcome.ended, outcome.infra) == (ended, False), outcome
     if suite == "unsent" and isinstance(place, GuestPlace):
         kept = PART  # it went down with the guest
-    assert arrived(out) == kept and time.monotonic() - began < 300 + order.limit
+    # What is to hang is given more time where a busy machine did not let it come so far.
+    for limit in limits(place) if ended == "hang" else (900,):
+        began, out = time.monotonic(), tmp_path / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        outcome, channel = ask(place, bundle, Order(suite, limit=limit), out)
+        assert time.monotonic() - began < 300 + limit
+        if arrived(out) == kept:
+            break
+    assert (outcome.ended, outcome.infra) == (ended, False), outcome
+    assert arrived(out) == kept
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "out"]
     assert bool(channel.refused) == (suite == "evil") and channel.log.exists()
     assert outcome.reason and "\n" not in outcome.reason
@@ -155,7 +162,7 @@ def test_nothing_is_left_at_this_machine(
         assert ran.ended == "hang" and list(tmp_path.glob("pm-local-*"))
         place.run(Order("good", levels=("1",)), Channel(tmp_path), threading.Event())
     assert not list(tmp_path.glob("pm-local-*"))
-    assert f"sleep\0{NAP}\0".encode() not in list(processes("cmdline"))
+    wait_until(lambda: f"sleep\0{NAP}\0".encode() not in list(processes("cmdline")))  # killed, and on its way out
     monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "none"))
     assert "not writable" in place.health()
 
@@ -166,8 +173,8 @@ def test_a_real_bundle_leaves_what_run_sh_leaves(tmp_path: Path) -> None:
     if not (built / "run.sh").exists():
         pytest.skip("no bundle: make bundle")
     words = ("--suite", "quick", "--probe", "sw.*", "--no-install", "--quiet")
-    subprocess.run([built / "run.sh", *words, "--out", tmp_path / "hand"], check=True, timeout=120)
-    order = Order("quick", words[2:], limit=120)
+    subprocess.run([built / "run.sh", *words, "--out", tmp_path / "hand"], check=True, timeout=900)
+    order = Order("quick", words[2:], limit=900)
     outcome, channel = ask(LocalPlace(), built, order, tmp_path / "out")
     assert outcome.ended == "done" and not channel.noise, (outcome, channel.log.read_text())
     assert arrived(tmp_path / "out") == arrived(tmp_path / "hand") and channel.frames > 6

@@ -71,10 +71,15 @@ def test_what_does_not(tmp_path: Path, line: str) -> None:
 def test_a_guest_is_given_up(tmp_path: Path, unspoilt: bool, ended: str) -> None:
     """Console and results are two lines: which of them is read first does not matter, as it goes on."""
     body = f"init; while :; do ktap; echo '{OOPS}' > $console; sleep 0.1; done"
-    row = replace(UML, timeout=300 if unspoilt else 2)
-    kernel, channel = guest(tmp_path, body), Channel(tmp_path / "out")
-    channel.target.mkdir()
-    outcome = boot(row, kernel, b"initrd", channel, tmp_path / "log", Task(b"work", unspoilt=unspoilt))
+    for limit in (300,) if unspoilt else (2, 20, 200):  # a busy machine may not let it come to its first complaint
+        place = tmp_path / str(limit)
+        place.mkdir()
+        kernel, channel = guest(place, body), Channel(place / "out")
+        channel.target.mkdir()
+        row, task = replace(UML, timeout=limit), Task(b"work", unspoilt=unspoilt)
+        outcome = boot(row, kernel, b"initrd", channel, place / "log", task)
+        if outcome.complaints:
+            break
     assert (outcome.ended, outcome.stage, outcome.infra) == (ended, "probes", False)
     assert set(outcome.complaints) == {f"after root/a.b.ktap: {OOPS[15:]}"}
     if unspoilt:
