@@ -164,8 +164,8 @@ class Server:
     def link(self, host: str = "board") -> SshLink:
         return SshLink(host, self.config)
 
-    def place(self, owner: Owner = Owner(patience=20), name: str = "board") -> RemotePlace:
-        made = RemotePlace(name, self.link(), "ssh", owner, Pace(0.1, 1))
+    def place(self, owner: Owner = Owner(patience=600), name: str = "board") -> RemotePlace:
+        made = RemotePlace(name, self.link(), "ssh", owner, Pace(0.1, 1, 300))
         made.look()
         return made
 
@@ -184,11 +184,12 @@ def a_device(kind: str) -> Iterator[RemotePlace]:
 
 class Cut:
     """A way to a server, through a port of this thread's network: it cuts the first `times` connections that
-    have carried more than `most` bytes. Slow enough for both ends to keep up."""
+    have carried more than `most` bytes, once nearly all of them have arrived. Slow enough for both ends to keep up."""
 
     def __init__(self, port: int, to: int, most: int, times: int) -> None:
         self.to, self.most, self.times, self.cuts, self.sent = to, most, times, 0, 0
         self.reached: Callable[[], None] = lambda: None
+        self.arrived: Callable[[], float] = lambda: float("inf")  # bytes of the bundle that the server has
         self._listening = socket.create_server(("127.0.0.1", port))
 
     def __enter__(self) -> Cut:
@@ -208,7 +209,7 @@ class Cut:
             threading.Thread(target=self._carry, args=(near,), daemon=True).start()
 
     def _carry(self, near: socket.socket) -> None:
-        carried = 0
+        carried, before = 0, self.arrived()
         with near, socket.create_connection(("127.0.0.1", self.to)) as far:
             while True:
                 for line in select.select([near, far], [], [])[0]:
@@ -222,6 +223,7 @@ class Cut:
                 if carried > self.most:
                     self.reached()
                     if self.cuts < self.times:
+                        wait_until(lambda: self.arrived() >= before + carried - (1 << 19))
                         self.cuts += 1
                         return
 

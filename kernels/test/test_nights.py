@@ -101,7 +101,7 @@ class Counted(Place):
             Counted.most = max(Counted.most, Counted.now)
             if Counted.now == 2:
                 self.both.set()
-        assert self.others.wait(120) and self.both.wait(120)
+        assert self.others.wait(900) and self.both.wait(900)
         with Counted.lock:
             Counted.now -= 1
         return Fake._good(self, *rest)

@@ -71,13 +71,13 @@ def test_an_account_with_another_shell(tmp_path: Path, bundle: Path, shell: str)
     with serving(tmp_path / "server", inside=("unshare", "-m", "sh", "-c", mount, "sh")) as server:
         place, channel = server.place(), Channel(tmp_path)
         with place.put(bundle):
-            outcome = place.run(Order("good", limit=60), channel, threading.Event())
+            outcome = place.run(Order("good", limit=900), channel, threading.Event())
     assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
 
 
 def test_what_holds_the_connection_does_not_hold_the_answer(server: Server) -> None:
     link = server.link()
-    told = link.execute("sleep 100 & echo $!", limit=20)
+    told = link.execute("sleep 600 & echo $!", limit=300)
     os.kill(int(told.body), signal.SIGKILL)
     link.close()
 
@@ -153,7 +153,7 @@ def test_a_server_that_is_killed_in_mid_run(server: Server, bundle: Path, tmp_pa
     cut = threading.Thread(target=away)
     channel.on_file = lambda name: cut.start() if name == answer(STEPS[0]) else None
     with place.put(bundle):
-        outcome = place.run(Order("gaps", limit=60), channel, threading.Event())
+        outcome = place.run(Order("gaps", limit=900), channel, threading.Event())
     cut.join()
     assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
     assert place.facts().record["link_lost"]
@@ -164,7 +164,7 @@ def test_a_server_that_stays_away(server: Server, bundle: Path, tmp_path: Path) 
     place, channel = server.place(Owner(patience=2)), Channel(tmp_path)
     channel.on_file = lambda name: server.kill() if name == answer(STEPS[0]) else None
     with place.put(bundle):
-        outcome = place.run(Order("gaps", limit=60), channel, threading.Event())
+        outcome = place.run(Order("gaps", limit=900), channel, threading.Event())
         assert outcome.ended == "dropped" and "no connection for 2 s" in outcome.reason
         assert "refused" in place.health()
     assert (tmp_path / answer(STEPS[0])).exists()
@@ -197,7 +197,7 @@ class Machine(Server):
 
 
 def run_of(place: Place, tmp_path: Path, bundle: Path, suite: str) -> Report:
-    engine = Engine(tmp_path / "results", Request(Order(suite, limit=60)), {place.facts().machine: bundle})
+    engine = Engine(tmp_path / "results", Request(Order(suite, limit=900)), {place.facts().machine: bundle})
     return engine.run(place)
 
 
@@ -242,7 +242,7 @@ def test_a_restart_that_emptied_the_folder(machine: Machine, bundle: Path, tmp_p
         machine.reboot()
         for path in base.iterdir():
             shutil.rmtree(path)
-        assert place.run(Order("good", limit=30), channel, threading.Event()).ended == "done"
+        assert place.run(Order("good", limit=900), channel, threading.Event()).ended == "done"
         assert sorted(channel.files) == ALL
 
 
@@ -261,7 +261,7 @@ def test_the_folder_goes_in_mid_run(machine: Machine, bundle: Path, tmp_path: Pa
 
     channel.on_file = empty
     with place.put(bundle):
-        outcome = place.run(Order("slow", limit=300), channel, threading.Event())
+        outcome = place.run(Order("slow", limit=900), channel, threading.Event())
     assert outcome.ended == ended and f"last file: {answer(STEPS[0])}" in outcome.reason, outcome
     wait_until(lambda: f"sleep\0{NAP}\0".encode() not in list(processes("cmdline")))
     assert not list(base.iterdir())
@@ -279,20 +279,20 @@ def test_where_there_is_no_tar(server: Server, bundle: Path, tmp_path: Path) -> 
     with place.put(bundle):
         told = monkey(f"readlink {place._folder}/bundle/link")
         assert told.body == b"run.sh\n"
-        assert place.run(Order("good", limit=30), channel, threading.Event()).ended == "done"
+        assert place.run(Order("good", limit=900), channel, threading.Event()).ended == "done"
 
 
 def test_a_whole_run(server: Server, bundle: Path, tmp_path: Path) -> None:
     place, channel = server.place(), Channel(tmp_path)
     with place.put(bundle):
-        outcome = place.run(Order("good", limit=30), channel, threading.Event())
+        outcome = place.run(Order("good", limit=900), channel, threading.Event())
     assert outcome.ended == "done" and sorted(channel.files) == ALL, outcome
 
 
 def test_what_run_sh_said_is_kept(server: Server, bundle: Path, tmp_path: Path) -> None:
     place, channel = server.place(), Channel(tmp_path)
     with place.put(bundle):
-        outcome = place.run(Order("quits", limit=30), channel, threading.Event())
+        outcome = place.run(Order("quits", limit=900), channel, threading.Event())
     assert outcome.ended == "incomplete" and outcome.reason.endswith(": no room"), outcome
     assert channel.log.read_text() == "no room\n"
 
@@ -302,12 +302,13 @@ def test_a_bundle_goes_on_where_the_link_was_cut(tmp_path: Path, bundle: Path) -
     size = 3 << 20
     (bundle / "big").write_bytes(os.urandom(size))
     with serving(tmp_path / "server") as server, Cut(2299, server.port, size // 3, 2) as cut:
+        cut.arrived = lambda: sum(part.stat().st_size for part in server.scratch.glob("perfmodes.*/.bundle"))
         config = server.config.read_text().replace(f"Port {server.port}", "Port 2299")
         server.config.write_text(config)
         place, channel = server.place(), Channel(tmp_path)
         with place.put(bundle):
             there = place.link.execute(f"cat {place._folder}/bundle/big | cksum").body
-            assert place.run(Order("good", limit=30), channel, threading.Event()).ended == "done"
+            assert place.run(Order("good", limit=900), channel, threading.Event()).ended == "done"
         assert place.facts().record["link_lost"] == 2 and not list(server.scratch.iterdir())
     assert int(there.split()[0]) == cksum((bundle / "big").read_bytes())
     assert cut.cuts == 2 and size < cut.sent < size * 3 // 2, cut.sent

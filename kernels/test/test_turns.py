@@ -92,7 +92,7 @@ class Away(Device):
                 raise Lost("no route")
             return True
 
-        assert patiently(call, 60.0, 0.01, threading.Event())[1] >= 1
+        assert patiently(call, 900.0, 0.01, threading.Event())[1] >= 1
         return super()._good(*rest)
 
 
@@ -105,7 +105,7 @@ def test_a_device_that_is_waited_for_leaves_its_slot(tmp_path: Path, monkeypatch
     Away.others = threading.Event()
     places: list[Any] = [Away("away0"), Away("away1"), Device("well")]
     began = threading.Event()
-    places[2].health = lambda: "" if began.wait(120) else "they never began"
+    places[2].health = lambda: "" if began.wait(900) else "they never began"
     busy: set[str] = set()
 
     def state(name: str, said: str) -> None:
