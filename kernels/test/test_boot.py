@@ -19,7 +19,6 @@ import pytest
 from fake_place import processes
 
 from kernels import matrix
-from kernels.errors import Missing
 from kernels.guest import boot as booting
 from kernels.guest import cpu_time, machine, watch
 from kernels.guest.boot import boot
@@ -289,26 +288,6 @@ def test_an_emulator_that_counts_instructions_is_woken(
         else:
             with pytest.raises(BlockingIOError):
                 theirs.recv(1)
-
-
-def test_command_lines() -> None:
-    row = matrix.load().rows["amd64-5.10"]
-    wires = machine.Wires(5, 6, 7)
-    try:
-        argv = machine.command(row, Path("/k"), Path("/i"), wires, Path("/s"), kvm=False)
-    except Missing:
-        pytest.skip("no qemu")
-    assert (
-        argv[:4] == ["setpriv", "--pdeathsig", "KILL", "--"]
-        and "-no-reboot" in argv
-        and "-nodefaults" in argv
-    )
-    assert argv[argv.index("-append") + 1].startswith("console=ttyS0 quiet panic=-1")
-    assert "kvm" in machine.command(row, Path("/k"), Path("/i"), wires, Path("/s"), kvm=True)
-    with pytest.raises(Missing, match="apt-get install qemu-system-vax"):
-        machine.program(
-            replace(row, arch=replace(row.arch, qemu="qemu-none", qemu_package="qemu-system-vax"))
-        )
 
 
 class Scripted(GuestPlace):

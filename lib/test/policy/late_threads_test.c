@@ -145,8 +145,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * The library lists threads each 50 ms, if it is polled: the time between is waited for so often, as
- * it may be over at once where other programs take the CPU.
+ * The library lists threads each 50 ms, if it is polled: the time between is waited for so often,
+ * as it may be over at once where other programs take the CPU.
  */
 static void poll_listings(unsigned int count)
 {
