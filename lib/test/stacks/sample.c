@@ -21,6 +21,8 @@
 #include "../../pm_sys.h"
 
 #define CPUS_MAX 64
+#define ENOUGH 50		/* samples of a target that others leave little of a CPU */
+#define PATIENCE 300		/* s, if it takes longer */
 
 struct sampling {
 	struct pm_symbols *symbols;
@@ -32,6 +34,7 @@ struct sampling {
 };
 
 static pid_t target;
+static unsigned long taken;	/* samples of it */
 
 static void on_stack(void *context, struct pm_unwinder *unwinder, const struct pm_stack *stack)
 {
@@ -96,9 +99,10 @@ static void take(struct pm_stack_worker *worker, struct pm_unwinder *unwinder,
 		.name = record->mmap.filename,
 	};
 
-	if (record->type == PERF_RECORD_SAMPLE && sample.pid == target)
+	if (record->type == PERF_RECORD_SAMPLE && sample.pid == target) {
 		pm_stack_worker_put(worker, unwinder, &sample);
-	else if (record->type == PERF_RECORD_MMAP2 && (pid_t)record->mmap.pid == target)
+		taken++;
+	} else if (record->type == PERF_RECORD_MMAP2 && (pid_t)record->mmap.pid == target)
 		pm_stack_worker_map(worker, unwinder, &mapping);
 }
 
@@ -198,7 +202,7 @@ int main(int argc, char **argv)
 		pm_ioctl(fds[cpu], PERF_EVENT_IOC_ENABLE, 0);
 	begin = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
 	end = seconds_now(CLOCK_MONOTONIC) + atof(argv[2]);
-	while (seconds_now(CLOCK_MONOTONIC) < end) {
+	while (seconds_now(CLOCK_MONOTONIC) < end + (taken < ENOUGH ? PATIENCE : 0)) {
 		nanosleep(&tick, NULL);
 		for (int cpu = 0; cpu < cpus; cpu++)
 			lost += drain(&rings[cpu], &format, worker, all.unwinder);
