@@ -16,10 +16,11 @@ import pytest
 TREE = Path(__file__).resolve().parents[3]
 STOPPED = TREE / "build" / "test" / "stacks" / "stopped"
 PROGRAM = """
+#include <unistd.h>
 static volatile int turns;
 static __attribute__((noinline)) void innermost(void) { while (turns >= 0) turns = 1; }
 static __attribute__((noinline)) void outer(void) { innermost(); turns++; }
-int main(void) { outer(); return 0; }
+int main(void) { if (write(1, "!", 1) == 1) outer(); return 0; }
 """
 PORT = 8002
 
@@ -45,9 +46,16 @@ def make(folder: Path, *flags: str) -> tuple[Path, Path, str]:
 
 @contextmanager
 def running(program: Path) -> Iterator[int]:
-    with subprocess.Popen([program]) as process:
-        time.sleep(0.2)
+    def used() -> int:
+        fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
         try:
+            assert process.stdout and process.stdout.read(1) == b"!"
+            before = used()
+            while used() < before + 2:  # ticks of CPU time: by then it is in its loop
+                time.sleep(0.01)
             yield process.pid
         finally:
             process.kill()
