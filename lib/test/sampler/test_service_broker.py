@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,13 +40,19 @@ def fixture_folder() -> Iterator[Path]:
         yield Path(name)
 
 
+def listens(place: Path) -> bool:
+    """The socket's name is there a moment before somebody does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+        return line.connect_ex(str(place)) == 0
+
+
 @pytest.fixture(name="broker")
 def fixture_broker(folder: Path) -> Iterator[Path]:
     place = folder / "broker"
     with subprocess.Popen([str(BROKER), str(place), "--system", "--kernel"]) as broker:
-        for _ in range(LIMIT * 100):
-            if place.exists():
-                break
+        end = time.monotonic() + LIMIT
+        while not listens(place):
+            assert broker.poll() is None and time.monotonic() < end, "nobody listens"
             time.sleep(0.01)
         place.chmod(0o777)
         yield place
@@ -77,9 +84,12 @@ def test_the_work_of_root_is_told_to_nobody(folder: Path, broker: Path) -> None:
 
 def test_a_broker_that_is_not_there(folder: Path) -> None:
     """It is told, and what the privilege allows is done without it: here that is nothing."""
-    workload = start("spin", "10")
-    run = watch(folder, folder / "nothing").wait()
-    workload.cpu_ns()
+    workload = start("spin", "600000")      # who has ended before it is looked for refuses nothing
+    try:
+        run = watch(folder, folder / "nothing").wait()
+    finally:
+        workload.process.kill()
+        workload.cpu_ns()
     assert "cannot be reached" in run.errors
     assert run.all("no broker")[0]["path"] == str(folder / "nothing")
     assert run.status == 1 and "no way to watch" in run.errors
