@@ -22,6 +22,6 @@ def test_unit(name: str) -> None:
     if not program.exists():
         pytest.skip(f"not built: make {program.relative_to(TREE)}")
     done = subprocess.run([str(program)], cwd=BUILT, capture_output=True, text=True,
-                          errors="backslashreplace", timeout=300, check=False)
+                          errors="backslashreplace", timeout=1800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[  PASSED  ]" in done.stderr + done.stdout

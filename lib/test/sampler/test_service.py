@@ -293,16 +293,20 @@ def test_full_disk_is_said(tmp_path: Path) -> None:
 @pytest.mark.perf
 def test_counters_are_polled(tmp_path: Path) -> None:
     classes = perfetto.compiled(tmp_path)
-    service = Service(tmp_path, {"event": "context-switches", "followers": ["cpu-migrations"],
-                                 "poll_ms": 20}, duration_ms=400).start()
-    run = service.wait()
-    assert run.status in WHOLE, run.errors
-    trace = perfetto.decode(tmp_path / "perfetto", classes)
-    cpus: dict[int, list[int]] = {}
-    for sample in trace.samples:
-        body = sample.packet.perf_sample
-        assert len(body.follower_counts) == 1 and not body.pid
-        cpus.setdefault(body.cpu, []).append(body.timebase_count)
+    for duration in (400, 4000, 40000):     # other programs may leave it no CPU for so long
+        folder = tmp_path / str(duration)
+        folder.mkdir()
+        run = Service(folder, {"event": "context-switches", "followers": ["cpu-migrations"], "poll_ms": 20},
+                      duration_ms=duration).start().wait()
+        assert run.status in WHOLE, run.errors
+        trace = perfetto.decode(folder / "perfetto", classes)
+        cpus: dict[int, list[int]] = {}
+        for sample in trace.samples:
+            body = sample.packet.perf_sample
+            assert len(body.follower_counts) == 1 and not body.pid
+            cpus.setdefault(body.cpu, []).append(body.timebase_count)
+        if cpus and min(map(len, cpus.values())) >= 3:
+            break
     assert len(cpus) == len(os.sched_getaffinity(0)) or len(cpus) >= 1
     assert all(len(counts) >= 3 and counts == sorted(counts) for counts in cpus.values())
     assert trace.packets[0].trace_packet_defaults.perf_sample_defaults.timebase.poll_period_ms == 20
