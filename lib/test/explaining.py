@@ -45,7 +45,7 @@ class Explained:
             told = Path(folder, "told.json")
             command = [*before, str(place / "explain"), *options, "--json", str(told), "--",
                        program or str(place / "asks"), *words]
-            self.done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+            self.done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False,
                                        preexec_fn=limit)
             self.told: dict[str, Any] = json.loads(told.exists() and told.read_text(encoding="utf-8") or "{}")
         self.text = " ".join(self.done.stderr.split())

@@ -19,7 +19,7 @@ def names(pattern: str) -> list[str]:
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(c) for c in command], cwd=BUILT, capture_output=True, text=True,
-                          errors="backslashreplace", timeout=120, check=False)
+                          errors="backslashreplace", timeout=900, check=False)
 
 
 @pytest.mark.parametrize("name", names("*_test.c"))

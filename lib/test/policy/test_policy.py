@@ -27,7 +27,7 @@ def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     if not program.exists():
         pytest.skip(f"not built: make {program.relative_to(TREE)}")
     return subprocess.run([str(program), *map(str, arguments)], cwd=BUILT, capture_output=True,
-                          text=True, errors="backslashreplace", timeout=900, check=False)
+                          text=True, errors="backslashreplace", timeout=3600, check=False)
 
 
 @functools.cache
