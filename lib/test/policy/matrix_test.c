@@ -337,6 +337,18 @@ static bool run_cell(const struct row *row, enum lie lie)
 	return !is_wrong(text, status, lie);
 }
 
+/*
+ * What others on this machine do counts for cpu_wide as well, and where they take the CPU a tick
+ * seldom finds a thread of ours running. What is wrong is so each time.
+ */
+static bool run_cell_once_well(const struct row *row, enum lie lie)
+{
+	for (int i = 0; i < 10; i++)
+		if (run_cell(row, lie))
+			return true;
+	return false;
+}
+
 static int run_row(const struct row *row)
 {
 	const char *only = getenv("PM_CELL");
@@ -347,8 +359,7 @@ static int run_row(const struct row *row)
 		snprintf(name, sizeof(name), "%s/%s", row->name, lies[lie].name);
 		if (!applies(row, lie) || (only != NULL && strcmp(only, name) != 0))
 			continue;
-		/* What others on this machine do counts for cpu_wide as well: look twice. */
-		wrong += !run_cell(row, lie) && !run_cell(row, lie);
+		wrong += !run_cell_once_well(row, lie);
 	}
 	return wrong;
 }
