@@ -15,11 +15,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import TREE, run_suite
+from conftest import NEVER, TREE, run_suite
 
 from reports import answers, catalogue, defects, expect, result, text
 
 DEFECTS = defects.read()
+AGAIN = 4       # times that what cannot tell is asked
 # What a program ends with, by what the probe says of its points.
 STATUS = {"yes": defects.RIGHT, "no": defects.WRONG, "broken": defects.WRONG}
 # A program looks up tracepoints in tracefs, which nobody may have mounted; for probes the launcher does.
@@ -45,16 +46,25 @@ def test_a_file_that_is_not_whole_is_told(tmp_path: Path) -> None:
             defects.load(path)
 
 
+def by_probe(defect: defects.Defect, place: Path) -> set[str]:
+    """What its points say here. Beside other load a point cannot tell now and then: it is asked again."""
+    words = [word for probe in {".".join(point.split(".")[:2]) for point in defect.points} for word in ("--probe", probe)]
+    for again in range(AGAIN):
+        run_suite(place / f"run{again}", "--persona", "root,user", *words)
+        made = result.load(place / f"run{again}")
+        told = {point["verdict"] for persona, probe, name, point in expect.points(made) if f"{probe}.{name}" in defect.points}
+        if told - {"unknown"}:
+            break
+    return told
+
+
 @pytest.mark.perf
 @pytest.mark.parametrize("defect", [defect for defect in DEFECTS if not defect.hazard], ids=lambda defect: defect.name)
 def test_program_and_probe_agree(build: Path, tmp_path: Path, defect: defects.Defect) -> None:
     """Where the probe's points differ among themselves, with one of them; three times,
     and once where it takes seconds as it waits for a race. What is a hazard is not run."""
     program = defects.build(defect, tmp_path)
-    words = [word for probe in {".".join(point.split(".")[:2]) for point in defect.points} for word in ("--probe", probe)]
-    run_suite(tmp_path / "run", "--persona", "root,user", *words)
-    made = result.load(tmp_path / "run")
-    told = {point["verdict"] for persona, probe, name, point in expect.points(made) if f"{probe}.{name}" in defect.points}
+    told = by_probe(defect, tmp_path)
     allowed = {STATUS.get(verdict, defects.UNTOLD) for verdict in told}
     if defect.race:     # a run that saw nothing proves nothing
         allowed.add(defects.RIGHT)
@@ -65,7 +75,10 @@ def test_program_and_probe_agree(build: Path, tmp_path: Path, defect: defects.De
     else:
         command = [str(program)]
     for _ in range(1 if defect.race else 3):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        for _again in range(AGAIN):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=NEVER, check=False)
+            if done.returncode != defects.UNTOLD or defects.UNTOLD in allowed:
+                break
         assert done.returncode in allowed, (done, told)
 
 

@@ -41,7 +41,7 @@ OLD_CALLS = {"3.10": ["--old-kernel"]}
 
 
 def ask(out: Path, *arguments: str) -> dict[str, str]:
-    done = run_suite(out, "--persona", "root", "--quiet", *arguments, timeout=600)
+    done = run_suite(out, "--persona", "root", "--quiet", *arguments)
     assert done.returncode in (0, 1), done.stderr
     return verdicts(result_of(out), "root")
 
@@ -51,8 +51,11 @@ def ask(out: Path, *arguments: str) -> dict[str, str]:
 def test_refusals_of_old_kernels(series: str, build: Path, tmp_path: Path) -> None:
     wanted = {**dict.fromkeys(NO[series], "no"), **dict.fromkeys(YES[series], "yes")}
     probes = [word for probe in sorted({point.rpartition(".")[0] for point in wanted}) for word in ("--probe", probe)]
-    here = ask(tmp_path / "here", *probes)
-    found = ask(tmp_path / "old", "--fault", series, *probes)
+    here, found = ask(tmp_path / "here", *probes), {}
+    for again in range(4):      # beside other load a point cannot tell now and then
+        found = ask(tmp_path / f"old{again}", "--fault", series, *probes)
+        if not [point for point in wanted if here[point] == "yes" and found[point] == "unknown"]:
+            break
     # What is absent or blocked on this machine cannot be asked.
     assert {point: found[point] for point in wanted if here[point] == "yes"} == \
         {point: said for point, said in wanted.items() if here[point] == "yes"}
