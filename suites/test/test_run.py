@@ -374,7 +374,7 @@ PROBE_MAIN
 def test_adding_one_file_is_enough(copy: Path, tmp_path: Path) -> None:
     (copy / "probes/dropped").mkdir()
     (copy / "probes/dropped/here.c").write_text(PROBE)
-    assert run("make", "-s", cwd=copy, timeout=300).returncode == 0
+    assert run("make", "-s", cwd=copy).returncode == 0
     shown = run_suite(tmp_path / "run", "--list", tree=copy).stdout
     assert "dropped.here                     a probe dropped in\n" in shown
     page = run("/usr/bin/python3", "-m", "reports", "catalogue", "--markdown", cwd=copy).stdout
@@ -394,7 +394,7 @@ def test_a_frequency_above_the_limit_of_now_is_no_answer(copy: Path) -> None:
 	with.sample_freq = 1ull << 40;
 	close(ask_open(&with, &without, 0, -1, "a frequency"));
 }"""))
-    assert run("make", "-s", "probes/meta/often", cwd=copy, timeout=300).returncode == 0
+    assert run("make", "-s", "probes/meta/often", cwd=copy).returncode == 0
     done = run(copy / "build" / BUILD.name / "probes/meta/often")
     if "SKIP" in done.stdout and "SKIP no" not in done.stdout:
         pytest.skip(done.stdout)
@@ -408,7 +408,7 @@ def test_the_build_refuses_an_undeclared_probe(copy: Path) -> None:
         said = " ".join(text for part, text in parts.items() if part != lost)
         name = f"mute_{lost.lower()}"
         (copy / f"probes/meta/{name}.c").write_text(before.replace("TEST(", f"PROBE({said})\nTEST(", 1))
-        done = run("make", "-s", f"probes/meta/{name}", cwd=copy, timeout=300)
+        done = run("make", "-s", f"probes/meta/{name}", cwd=copy)
         assert done.returncode != 0 and f"declares no {lost.lower()}" in done.stderr
         assert not (copy / "build" / BUILD.name / "probes/meta" / name).exists()
 
@@ -428,7 +428,7 @@ def test_a_broken_binary_is_unknown_and_nothing_else(copy: Path, tmp_path: Path)
 
 def settled(out: Path, *options: str) -> dict[str, str]:
     """The points that a run answers, and the probe of each."""
-    run_suite(out, "--persona", "user", *options, timeout=300)
+    run_suite(out, "--persona", "user", *options)
     probes = result_of(out)["personas"]["user"]["probes"]
     return {f"{probe}.{name}": probe for probe, body in probes.items() for name, point in body["points"].items()
             if point["verdict"] != "unknown"}
@@ -459,13 +459,13 @@ def short() -> Iterator[Path]:
 def test_a_run_ends_in_one_screen(build: Path, short: Path) -> None:
     """The default suite as everybody, in a pipe of 80 columns; then again, as a list."""
     shown = run("env", "-u", "COLUMNS", "LC_ALL=C", "TERM=dumb", TREE / "run.sh", "--no-install", "--no-build",
-                "--out", short / "run", cwd=TREE, timeout=300)
+                "--out", short / "run", cwd=TREE)
     lines = (shown.stderr + shown.stdout).splitlines()
     assert 30 < len(lines) <= 60 and max(map(len, shown.stdout.splitlines())) <= 80, shown
     assert shown.stdout.isascii() and "\x1b" not in shown.stdout + shown.stderr
     assert f"Results in {short}/run" in shown.stdout
     made = result_of(short / "run")
-    assert 0 < made["seconds"] < 300 and f", in {made['seconds']} s" in shown.stdout
+    assert 0 < made["seconds"] < NEVER and f", in {made['seconds']} s" in shown.stdout
     again = run_suite(short / "run", "--resume", "--all")
     assert len(again.stdout.splitlines()) > 300 and "Surprising" not in again.stdout
     assert result_of(short / "run")["seconds"] >= made["seconds"]
