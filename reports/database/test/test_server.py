@@ -95,19 +95,19 @@ def test_the_same_answers_as_a_file_gives(database: Database, url: str, capsys: 
 def test_two_writers_lose_nothing(database: Database, url: str) -> None:
     shared = many(database, 5, 0)
     both = [adder(url, *many(database, 15, minute), *shared) for minute in (1, 2)]
-    assert [each.wait(180) for each in both] == [0, 0]
+    assert [each.wait(900) for each in both] == [0, 0]
     assert count(url) == 35
 
 
 def test_a_reader_sees_one_state(database: Database, url: str) -> None:
     """A result that is added meanwhile is in the next transaction, and not in this one."""
     first, second = many(database, 2, 3)
-    assert adder(url, first).wait(120) == 0
+    assert adder(url, first).wait(900) == 0
     engine = connect.open_engine(url)
     of_runs = select(func.count(func.distinct(tables.RUN.c.result)))
     with connect.reading(engine) as connection:
         assert connection.execute(select(func.count()).select_from(tables.RESULT)).scalar() == 1
-        assert adder(url, second).wait(120) == 0
+        assert adder(url, second).wait(900) == 0
         assert connection.execute(of_runs).scalar() == 1
     with connect.reading(engine) as connection:
         assert connection.execute(of_runs).scalar() == 2
@@ -117,7 +117,7 @@ def test_a_reader_sees_one_state(database: Database, url: str) -> None:
 def test_killed_while_adding(database: Database, url: str) -> None:
     """What was added before the kill is whole; a second run adds the rest."""
     files = many(database, 40, 1)
-    assert adder(url, files[0]).wait(120) == 0
+    assert adder(url, files[0]).wait(900) == 0
     one = adder(url, *files)
     while one.poll() is None and count(url) < 4:
         pass
@@ -128,14 +128,14 @@ def test_killed_while_adding(database: Database, url: str) -> None:
         for column in matrix.load(connection).columns:
             assert whole.result(connection, column.result.digest)["id"] == column.result.digest
     engine.dispose()
-    assert adder(url, *files).wait(180) == 0
+    assert adder(url, *files).wait(900) == 0
     assert count(url) == len(files)
 
 
 def test_a_server_of_a_later_version_is_not_touched(database: Database, url: str) -> None:
-    assert adder(url, database.write(make())).wait(120) == 0
+    assert adder(url, database.write(make())).wait(900) == 0
     engine = connect.open_engine(url)
     with engine.begin() as connection:
         connection.execute(sql("UPDATE meta SET value='99' WHERE key='version'"))
     engine.dispose()
-    assert adder(url, database.write(make(release="6.2"))).wait(120) == 3
+    assert adder(url, database.write(make(release="6.2"))).wait(900) == 3

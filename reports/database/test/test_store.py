@@ -323,7 +323,7 @@ def _many(database: Database, number: int, minute: int) -> list[Path]:
 def test_two_writers_lose_nothing(database: Database) -> None:
     shared = _many(database, 5, 0)
     adders = [_adder(database, *_many(database, 20, minute), *shared) for minute in (1, 2)]
-    assert [adder.wait(120) for adder in adders] == [0, 0], [adder.stdout for adder in adders]
+    assert [adder.wait(900) for adder in adders] == [0, 0], [adder.stdout for adder in adders]
     assert count(database) == 45
     with connect.reading(database.engine) as connection:
         for column in matrix.load(connection).columns:
@@ -344,7 +344,7 @@ def test_killed_while_adding(database: Database) -> None:
         for column in matrix.load(connection).columns:
             made = whole.result(connection, column.result.digest)
             assert set(made["personas"]["root"]["probes"]) == set(POINTS)
-    assert _adder(database, *files).wait(120) == 0
+    assert _adder(database, *files).wait(900) == 0
     assert count(database) == 1 + len(files)
 
 
@@ -359,12 +359,12 @@ def test_a_full_disk_loses_nothing(database: Database) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
     ended = subprocess.run([sys.executable, "-m", "reports", "db", "add", "--db", database.file, *files],
-                           cwd=TREE, preexec_fn=little, capture_output=True, text=True, timeout=120,
+                           cwd=TREE, preexec_fn=little, capture_output=True, text=True, timeout=900,
                            check=False)
     assert ended.returncode == 3 and "not added" in ended.stderr, ended.stderr
     there = count(database)
     assert 1 <= there < 41
-    assert _adder(database, *files).wait(120) == 0
+    assert _adder(database, *files).wait(900) == 0
     assert count(database) == 41
 
 
@@ -378,7 +378,7 @@ def test_a_full_file_system_loses_nothing(database: Database) -> None:
     folder.mkdir()
     ended = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", folder, *files], cwd=TREE,
                            env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True,
-                           timeout=120, check=False)
+                           timeout=900, check=False)
     if ended.returncode == 77 or ended.stderr.startswith("unshare: "):
         pytest.skip(f"no file system may be mounted here: {ended.stderr.strip()}")
     assert ended.returncode == 3 and "full" in ended.stderr, ended.stderr

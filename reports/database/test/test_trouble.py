@@ -75,7 +75,7 @@ class Writer:
 
     def kill(self) -> None:
         self.program.kill()
-        assert self.program.wait(120) < 0
+        assert self.program.wait(900) < 0
 
 
 def count(connection: connect.Connection) -> int:
@@ -109,7 +109,7 @@ def test_what_is_there_stays_and_is_whole(database: Database, where: str) -> Non
     one = Writer(where, files)
     while one.at():
         one.go()
-    assert one.program.wait(120) == 0 and trouble.look(where)[0] == len(files)
+    assert one.program.wait(900) == 0 and trouble.look(where)[0] == len(files)
     engine = connect.open_engine(where)
     with connect.reading(engine) as connection:
         found = {column.result.digest for column in matrix.load(connection).columns}
@@ -136,7 +136,7 @@ def test_a_reader_sees_one_state_while_a_writer_commits(database: Database, wher
     if engine.dialect.name != "postgresql":
         assert one.at() == "between"
     one.go()
-    assert one.program.wait(120) == 0
+    assert one.program.wait(900) == 0
     with connect.reading(engine) as connection:
         assert count(connection) == len(files)
     engine.dispose()
