@@ -56,6 +56,7 @@ static void take_line(struct kernel *kernel, char *line, bool *shown)
 		return;
 	*shown |= entry.address != 0;
 	entry.name = end + 3;
+	entry.rank = (end[1] == 't' ? 0 : 1u << 24) + rank_of_name(entry.name);
 	if (entry.address != 0 && is_code(end[1]))
 		(void)table_add(&kernel->table, &entry);
 }

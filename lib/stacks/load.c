@@ -17,11 +17,11 @@ static bool is_code(const struct file *file, uint64_t address)
 }
 
 /* Names with a size and seen from outside are better than labels. */
-static uint32_t rank_of(const GElf_Sym *symbol)
+static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
-	return (symbol->st_size != 0 ? 4u : 0) +
-		(GELF_ST_TYPE(symbol->st_info) == STT_FUNC ? 2u : 0) +
-		(GELF_ST_BIND(symbol->st_info) != STB_LOCAL);
+	return (symbol->st_size != 0 ? 1u << 26 : 0) +
+		(GELF_ST_TYPE(symbol->st_info) == STT_FUNC ? 1u << 25 : 0) +
+		(GELF_ST_BIND(symbol->st_info) != STB_LOCAL ? 1u << 24 : 0) + rank_of_name(name);
 }
 
 static bool is_wanted(const GElf_Sym *symbol, const char *name)
@@ -52,7 +52,7 @@ static void take_symbols(struct cached *cached, Elf *elf, Elf_Scn *section, cons
 			continue;
 		entry.address = symbol.st_value;
 		entry.size = symbol.st_size;
-		entry.rank = rank_of(&symbol);
+		entry.rank = rank_of(&symbol, entry.name);
 		if (table_add(&cached->table, &entry) < 0)
 			return;
 	}

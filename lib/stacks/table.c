@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LOOK_BACK 64
 
@@ -26,13 +27,22 @@ int table_add(struct table *table, const struct entry *entry)
 	return 0;
 }
 
+uint32_t rank_of_name(const char *name)
+{
+	const uint32_t underscores = (uint32_t)strspn(name, "_");
+
+	return ((underscores < 15 ? 15 - underscores : 0) << 16) + (uint32_t)strnlen(name, 0xffff);
+}
+
 static int by_address(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return strcmp(b->name, a->name);
 }
 
 void table_sort(struct table *table)

@@ -25,6 +25,12 @@ struct table {
 /* -ENOSPC beyond TABLE_ENTRIES_MAX, -ENOMEM. */
 int table_add(struct table *table, const struct entry *entry);
 
+/*
+ * Of names of one place, the one with the fewest underscores before it is what a program calls
+ * ("malloc", not "__libc_malloc"); then perf(1) takes the longest. Below 1 << 24.
+ */
+uint32_t rank_of_name(const char *name);
+
 /* By address, and by rank where it is the same. */
 void table_sort(struct table *table);
 

@@ -62,6 +62,32 @@ void a_name_of_our_own(void **state)
 	pm_symbols_destroy(symbols);
 }
 
+/* One place with five names: the weak and the local ones stand before and behind the public ones. */
+int __named_place(int value);
+int __named_place(int value)
+{
+	return value + 1;
+}
+int __a_longer_named_place(int value) __attribute__((alias("__named_place")));
+int named_place(int value) __attribute__((weak, alias("__named_place")));
+int _named_place_too(int value) __attribute__((alias("__named_place")));
+static int local_name_of_a_place(int value) __attribute__((alias("__named_place"), used));
+
+static void the_name_that_programs_call(void **state)
+{
+	struct pm_symbols *symbols = pm_symbols_create(NULL);
+	const struct pm_unwinder_opts opts = { .size = sizeof(opts), .symbols = symbols };
+	struct pm_unwinder *unwinder;
+	struct pm_symbol symbol;
+
+	(void)state;
+	assert_int_equal(pm_unwinder_open(getpid(), &opts, &unwinder), 0);
+	symbol = found(symbols, unwinder, (uint64_t)(uintptr_t)__named_place, 0);
+	assert_string_equal(symbol.name, "named_place");
+	pm_unwinder_destroy(unwinder);
+	pm_symbols_destroy(symbols);
+}
+
 static struct pm_symbols *with_kallsyms(const char *text, int *fd)
 {
 	struct pm_symbols_opts opts = { .size = sizeof(opts) };
@@ -75,7 +101,7 @@ static void names_of_the_kernel(void **state)
 {
 	int fd;
 	struct pm_symbols *symbols = with_kallsyms(
-		"ffffffff81000000 T first\nffffffff81000100 d data\nffffffff81000200 t second\n"
+		"ffffffff81000000 T first\nffffffff81000000 T __first\nffffffff81000100 d data\nffffffff81000200 t second\n"
 		"ffffffffc0000000 t in_module\t[ext4]\nnonsense\nffffffffc0001000 t ", &fd);
 	struct pm_symbol symbol = found(symbols, NULL, 0xffffffff81000150, PM_FRAME_KERNEL);
 
@@ -295,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_of_our_own),
+		cmocka_unit_test(the_name_that_programs_call),
 		cmocka_unit_test(names_of_the_kernel),
 		cmocka_unit_test(the_last_name_of_a_module_ends),
 		cmocka_unit_test(hidden_addresses_are_said),
