@@ -13,7 +13,7 @@ from typing import Any
 from reports import COMMAND, caller, plain
 from reports.text import Unusable
 
-DATABASE = os.environ.get("PERFMODES_DATABASE", "results/results.db")
+DATABASE = caller.database(os.environ.get("PERFMODES_DATABASE", ""), "") or "results/results.db"
 # What only these verbs need: the module, and the package that has it.
 PACKAGES = {"sqlalchemy": "python3-sqlalchemy", "psycopg2": "python3-psycopg2"}
 

@@ -55,7 +55,8 @@ def work(args: argparse.Namespace) -> int:
             raise Unusable(f"{error.filename or args.folder}: cannot be written: {error.strerror or error}") from error
     if missing:
         speak.error(f"without scripts: {missing}")
-    print(text.clean(f"{args.folder}/index.html: {pages.count} files, {pages.bytes / 1e6:.1f} MB, "
+    sizes = [path.stat().st_size for path in args.folder.rglob("*") if path.is_file()]
+    print(text.clean(f"{args.folder}/index.html: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, "
                      f"{f'{pages.kept} as before, ' if pages.kept else ''}"
                      f"{len(site.points)} points, {text.count(len(site.spots), 'kernel')}, "
                      f"{time.monotonic() - began:.1f} s"))

@@ -72,9 +72,8 @@ class Pages:
         self.basis = again.digest(again.of_program(), site.declared.text, sorted(site.declared.probes.items()),
                                   site.personas, site.issues, scripts)
         self.files: list[str] = []      # written since the last once() began
-        self.kept = 0
+        self.kept = 0                   # of `count`, those of the old site
         self.count = 0
-        self.bytes = 0
         self.sizes: dict[str, str] = {}     # of what was written to be downloaded
         # Autoescape is for every template: each makes HTML.
         self.engine = Environment(loader=FileSystemLoader(Path(__file__).parent / "template"),
@@ -140,6 +139,5 @@ class Pages:
     def _done(self, file: str, size: int) -> None:
         self.files.append(file)
         self.count += 1
-        self.bytes += size
         if file.endswith(".xz"):
             self.sizes[file] = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size // 1000, 1)} kB"

@@ -435,9 +435,9 @@ def test_the_entry_runs_and_a_closed_pipe_is_no_error(make_run: MakeRun) -> None
 
 def test_paths_are_of_the_folder_that_the_caller_is_in(make_run: MakeRun, tmp_path: Path) -> None:
     """Else of the tree, whose results are told of by such a path; a result is written where the caller is."""
-    def called(*args: str) -> subprocess.CompletedProcess[str]:
+    def called(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([ROOT / "run.sh", "report", *args], cwd=tmp_path, text=True, capture_output=True, timeout=300,
-                              env={**os.environ, "NO_INSTALL": "1"})
+                              env={**os.environ, "NO_INSTALL": "1", **environment})
     run_folder = make_run()
     (tmp_path / "mine").symlink_to(run_folder)
     table = called("table", "mine", "--all")
@@ -446,6 +446,8 @@ def test_paths_are_of_the_folder_that_the_caller_is_in(make_run: MakeRun, tmp_pa
     assert (tmp_path / "mine.csv").stat().st_size and not (ROOT / "mine.csv").exists()
     assert called("db", "--db", "mine.db", "add", "mine").returncode == 0
     assert (tmp_path / "mine.db").stat().st_size and not (ROOT / "mine.db").exists()
+    assert called("db", "add", "mine", PERFMODES_DATABASE="ours.db").returncode == 0
+    assert (tmp_path / "ours.db").stat().st_size and not (ROOT / "ours.db").exists()
     assert called("validate", "lib/profiles/amd64-6.12.json").returncode == 0
     assert called("table", "yours").returncode == 3
 

@@ -159,7 +159,7 @@ def ask(where: str) -> None:
 def site(where: str, folder: Path, what: str) -> None:
     with connect.reading(connect.open_engine(where)) as connection, measured(f"site, {what}"):
         pages, missing = build.build(model.load(connection, matrix.Filter()), folder, lambda _said: None)
-    print(f"site: {pages.count} files, {pages.bytes / 1e6:.1f} MB{missing and f'; {missing}'}; {memory()}", flush=True)
+    print(f"site: {pages.count} pages{missing and f'; {missing}'}; {memory()}", flush=True)
 
 
 def main() -> int:
