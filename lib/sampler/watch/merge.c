@@ -18,15 +18,13 @@ static uint64_t time_of(const struct pm_sampler *sampler, const struct perf_even
 	const bool identified = sampler->formats[0].sample_type & PERF_SAMPLE_IDENTIFIER;
 	/* time, stream's id where it is asked for, cpu, and the id somewhere: at the end */
 	const size_t behind = sampler->way == WAY_THREADS ? 32 : 24;
-	const char *at = (const char *)record;
-	uint64_t time = 0;
+	uint64_t time;
 
-	if (record->type == PERF_RECORD_SAMPLE)	/* identifier, ip, pid and tid */
-		at += sizeof(*record) + (identified ? 24 : 16);
-	else
-		at += record->size - behind;
-	if (record->size >= sizeof(*record) + 32)
-		memcpy(&time, at, sizeof(time));
+	if (record->size < sizeof(*record) + 32)
+		return 0;
+	memcpy(&time, (const char *)record + (record->type == PERF_RECORD_SAMPLE ?
+		sizeof(*record) + (identified ? 24 : 16) :	/* identifier, ip, pid and tid */
+		record->size - behind), sizeof(time));
 	return time;
 }
 
