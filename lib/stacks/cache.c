@@ -26,6 +26,7 @@ static void drop(struct pm_symbols *symbols, struct cached *gone)
 		at = &(*at)->next;
 	*at = gone->next;
 	table_free(&gone->table);
+	free(gone->plt_names);
 	lines_close(&gone->lines);
 	if (gone->debug.elf != NULL)
 		file_close(&gone->debug);

@@ -17,6 +17,7 @@ struct cached {
 	struct table table;		/* symbols, read when first asked for; names in the files */
 	struct file debug;		/* where symbols were found besides, elf NULL: nowhere */
 	struct lines lines;		/* read when first asked for */
+	char *plt_names;		/* "read@plt", one behind the other */
 	uint64_t strings;		/* bytes that the symbols of both files keep in memory */
 	bool looked;			/* for symbols */
 	char *name;			/* for people: the path it was opened by */

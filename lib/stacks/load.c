@@ -126,6 +126,7 @@ void symbols_load(struct pm_symbols *symbols, struct cached *cached)
 	if (cached->looked)
 		return;
 	cached->looked = true;
+	plt_load(cached);
 	if (take_tables(cached, &cached->file, SHT_SYMTAB))
 		return;
 	if (cached->file.image == NULL && !take_debug_file(symbols, cached))

@@ -29,6 +29,9 @@ struct pm_symbols {
 /* Reads the symbols of a file, once. */
 void symbols_load(struct pm_symbols *symbols, struct cached *cached);
 
+/* Adds the pieces of a file's procedure linkage table, "read@plt". */
+void plt_load(struct cached *cached);
+
 /* Lets go of what nobody uses, the longest unused first, until the limit is held. */
 void cache_trim(struct pm_symbols *symbols);
 
