@@ -2,7 +2,8 @@
 /*
  * Names of C++ and Rust. The C++ library of the system does it where there is one; it is loaded at
  * the first name, and nothing is missing without it. Rust's older scheme is C++'s with a hash as
- * the last part, which is taken off, and with "$LT$" for what may not stand in a name of C++.
+ * the last part, which is taken off, and with "$LT$" for what may not stand in a name of C++; its
+ * newer one, "_R...", is that of rust.c, which needs no library.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -37,8 +38,8 @@ static bool cut_hash(char *name)
 	return true;
 }
 
-/* UTF-8 of a character, which is shorter than its escape. Returns the bytes; 0: it stays. */
-static size_t put_character(unsigned long code, char *to)
+/* Which is shorter than its escape. */
+size_t put_character(unsigned long code, char *to)
 {
 	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code > 0x10ffff ||
 	    (code >= 0xd800 && code < 0xe000))
@@ -127,8 +128,10 @@ char *demangle(const char *name)
 	char *plain, *copy;
 	int status;
 
-	if (strncmp(name, "_Z", 2) != 0 || strlen(name) > NAME_MAX_BYTES)
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') || strlen(name) > NAME_MAX_BYTES)
 		return NULL;
+	if (name[1] == 'R')
+		return rust_demangle(name);
 	pthread_once(&once, load);
 	copy = cxa_demangle != NULL ? strndup(name, length_of(name)) : NULL;
 	plain = copy != NULL ? cxa_demangle(copy, NULL, NULL, &status) : NULL;
