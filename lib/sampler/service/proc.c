@@ -15,6 +15,8 @@ const char *const proc_state_names[PROC_STATES] = {
 	[PROC_GONE] = "gone",
 };
 
+#define ENDED_MIN 64	/* so many are kept in any case */
+
 /* ----------------------------------------------------------------------------------- the table */
 
 static struct proc *place_of(const struct procs *procs, uint64_t serial)
@@ -29,27 +31,58 @@ static struct proc *place_of(const struct procs *procs, uint64_t serial)
 	}
 }
 
-static bool grow(struct procs *procs)
+/* Whether nothing is asked of it any more, and nothing of it waits. */
+static bool is_over(const struct proc *proc)
 {
-	struct procs more = { .room = procs->room ? 2 * procs->room : 64 };
+	return proc->ended && proc->state != PROC_RESOLVING && !proc->first && !proc->unwinder &&
+		!proc->mapped;
+}
 
-	more.places = calloc(more.room, sizeof(*more.places));
-	if (!more.places)
+/* Moves all to a table with so much room; with `only_living` those that are over stay behind. */
+static bool move(struct source *source, size_t room, bool only_living)
+{
+	struct procs *procs = &source->procs;
+	struct proc *old = procs->places, *places = calloc(room, sizeof(*places));
+	const size_t old_room = procs->room;
+
+	if (!places)
 		return false;
-	for (size_t i = 0; i < procs->room; i++) {
-		struct proc *from = &procs->places[i], *to;
+	procs->places = places;
+	procs->room = room;
+	for (size_t i = 0; i < old_room; i++) {
+		struct proc *to;
 
-		if (from->serial == 0)
+		if (old[i].serial == 0)
 			continue;
-		to = place_of(&more, from->serial);
-		*to = *from;
+		if (only_living && is_over(&old[i])) {
+			proc_report(source, &old[i]);
+			procs->former[old[i].state]++;
+			procs->count--;
+			continue;
+		}
+		to = place_of(procs, old[i].serial);
+		*to = old[i];
 		if (!to->first)
 			to->last = &to->first;
 	}
-	more.count = procs->count;
-	free(procs->places);
-	*procs = more;
+	free(old);
 	return true;
+}
+
+/* Processes come and go as long as the service runs: those that ended make room for others. */
+static bool make_place(struct source *source)
+{
+	struct procs *procs = &source->procs;
+	const size_t most = (size_t)source->service->config.processes;
+
+	if ((procs->ended > ENDED_MIN && procs->ended * 2 > procs->count) ||
+	    (procs->count >= most && procs->ended * 8 > most)) {
+		procs->ended = 0;
+		if (!move(source, procs->room, true))
+			return false;
+	}
+	return procs->count * 4 < procs->room * 3 ||
+		move(source, procs->room ? 2 * procs->room : 64, false);
 }
 
 struct proc *proc_find(struct source *source, uint64_t serial)
@@ -57,7 +90,7 @@ struct proc *proc_find(struct source *source, uint64_t serial)
 	struct procs *procs = &source->procs;
 	struct proc *proc;
 
-	if (procs->count * 4 >= procs->room * 3 && !grow(procs))
+	if (!make_place(source))
 		return NULL;
 	proc = place_of(procs, serial);
 	if (proc->serial != 0)
@@ -326,6 +359,7 @@ void proc_exec(struct source *source, struct proc *proc)
 
 void proc_end(struct source *source, struct proc *proc)
 {
+	source->procs.ended += !proc->ended;
 	proc->ended = true;
 	leave(source, proc, PROC_GONE, ESRCH, false);
 	if (proc->state == PROC_RESOLVED)

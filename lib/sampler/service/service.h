@@ -68,6 +68,8 @@ struct proc {
 struct procs {
 	struct proc *places;
 	size_t count, room;		/* room: a power of two */
+	size_t ended;			/* since those that ended were let go of */
+	uint64_t former[PROC_STATES];	/* those that were, by their last state */
 };
 
 enum source_state { SOURCE_WAITING, SOURCE_STARTED, SOURCE_DRAINING, SOURCE_STOPPED,
@@ -164,6 +166,9 @@ size_t procs_waiting(const struct source *source);
 
 /* Gives up waiting, forgets all unwinders. `purge`: samples that wait are thrown away. */
 void procs_close(struct source *source, bool purge);
+
+/* Tells the report what became of it. */
+void proc_report(const struct source *source, const struct proc *proc);
 
 /* -------------------------------------------------------------- what they have mapped: mapped.c */
 

@@ -11,6 +11,7 @@
 
 static void count_states(const struct source *source, uint64_t *states)
 {
+	memcpy(states, source->procs.former, sizeof(source->procs.former));
 	for (size_t i = 0; i < source->procs.room; i++) {
 		const struct proc *proc = &source->procs.places[i];
 
@@ -19,19 +20,23 @@ static void count_states(const struct source *source, uint64_t *states)
 	}
 }
 
-static void report_states(struct service *service, const struct source *source)
+/* Of those that nobody watched only who is there at the end: all that ever were are too many. */
+void proc_report(const struct source *source, const struct proc *proc)
 {
-	for (size_t i = 0; i < source->procs.room; i++) {
-		const struct proc *proc = &source->procs.places[i];
+	if (proc->samples == 0 && (proc->state != PROC_REJECTED || proc->ended))
+		return;
+	report_event(&source->service->report, "summary of a process", "source",
+		     source->config->name, "#pid", (int64_t)proc->pid, "comm", proc->comm,
+		     "state", proc_state_names[proc->state], "#samples", (int64_t)proc->samples,
+		     "#skipped", (int64_t)proc->skipped, "#execs", (int64_t)proc->execs,
+		     "#ended", (int64_t)proc->ended, NULL);
+}
 
-		if (proc->serial == 0 || (proc->samples == 0 && proc->state != PROC_REJECTED))
-			continue;
-		report_event(&service->report, "summary of a process", "source",
-			     source->config->name, "#pid", (int64_t)proc->pid, "comm", proc->comm,
-			     "state", proc_state_names[proc->state], "#samples",
-			     (int64_t)proc->samples, "#skipped", (int64_t)proc->skipped,
-			     "#execs", (int64_t)proc->execs, "#ended", (int64_t)proc->ended, NULL);
-	}
+static void report_states(const struct source *source)
+{
+	for (size_t i = 0; i < source->procs.room; i++)
+		if (source->procs.places[i].serial != 0)
+			proc_report(source, &source->procs.places[i]);
 }
 
 /* What is not 0. */
@@ -60,10 +65,10 @@ static void tell_briefly(const struct service *service, const struct source *sou
 static void tell_source(struct service *service, struct source *source)
 {
 	const struct source_counts *counts = &source->counts;
-	uint64_t states[PROC_STATES] = { 0 };
+	uint64_t states[PROC_STATES];
 
 	count_states(source, states);
-	report_states(service, source);
+	report_states(source);
 	report_event(&service->report, "summary of a source", "source", source->config->name,
 		     "#samples", (int64_t)counts->samples, "#lost", (int64_t)counts->lost,
 		     "#shed", (int64_t)counts->shed, "#unresolved", (int64_t)counts->unresolved,

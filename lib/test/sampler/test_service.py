@@ -105,25 +105,44 @@ def test_states_of_each_process(tmp_path: Path) -> None:
         if parent.stat().st_uid == os.getuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o055)
     socket = f"@perfmodes-service-{os.getpid()}"
-    service = Service(tmp_path, {"targets": [OURS, "!cmd:* 333*"]}, socket=socket,
+    service = Service(tmp_path, {"targets": [OURS, "!cmd:* 333000*"]}, socket=socket,
                       timeout_ms=5000).start(
         "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
         "--inh-caps=+perfmon", "--ambient-caps=+perfmon")
     hidden, silent = start("hidden", "60000", socket), start("silent", "60000")
-    shut = [start("closed", "400"), start("closed", "333")]
-    for workload in shut:
-        workload.cpu_ns()
+    shut = [start("closed", "400"), start("closed", "333000")]
+    shut[0].cpu_ns()
     service.wait_for(f'"pid":{silent.pid},"comm":"workload","state":"descriptors timed out"')
     hidden.burn(0.2)    # asked before the silent one, it has answered by now
     for workload in (hidden, silent):
         workload.process.kill()
         workload.cpu_ns()
     run = service.stop()
+    shut[1].process.kill()
+    shut[1].cpu_ns()
     assert run.status in WHOLE, run.errors
     assert [run.state(workload.pid) for workload in [hidden, *shut, silent]] == [
         "resolved", "unwinding refused", "rejected by filter", "descriptors timed out"]
     known = sum(weight for stack, weight in run.folded().items() if KNOWN in stack)
     assert known > 0 and run.source()["unresolved"] > 0
+    accounted(run)
+
+
+@pytest.mark.perf
+def test_those_that_ended_make_room(tmp_path: Path) -> None:
+    """A service that runs for long meets more processes than it may know at a time."""
+    need_all()
+    alive = sum(name.name.isdigit() for name in Path("/proc").iterdir())
+    most = 2 * alive + 500
+    service = Service(tmp_path, {}, processes=most).start()
+    subprocess.run(["sh", "-c", f"i=0; while [ $i -lt {3 * most} ]; do /bin/true; i=$((i + 1)); done"], check=True)
+    workload = start("spin", "300")
+    workload.cpu_ns()
+    run = service.stop()
+    assert run.status in WHOLE, run.errors
+    assert run.state(workload.pid) == "resolved"
+    assert any(KNOWN in stack for stack in run.folded())
+    assert len(run.all("summary of a process")) < most and run.all("end")[0]["processes_unknown"] == 0
     accounted(run)
 
 
