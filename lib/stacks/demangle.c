@@ -5,9 +5,11 @@
  * the last part, which is taken off, and with "$LT$" for what may not stand in a name of C++; its
  * newer one, "_R...", is that of rust.c, which needs no library.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,4 +141,26 @@ char *demangle(const char *name)
 	if (plain != NULL && cut_hash(plain))
 		undo_escapes(plain);
 	return plain;
+}
+
+char *demangle_symbol(const char *name)
+{
+	const char *version = strchr(name, '@');
+	char *base, *plain, *ret;
+
+	if (version == NULL || version == name || strlen(name) > NAME_MAX_BYTES)
+		return demangle(name);
+	base = strndup(name, (size_t)(version - name));
+	plain = base != NULL ? demangle(base) : NULL;
+	if (base == NULL || strcmp(version, "@plt") != 0) {
+		ret = plain != NULL ? plain : base;
+		if (ret == plain)
+			free(base);
+		return ret;
+	}
+	if (asprintf(&ret, "%s@plt", plain != NULL ? plain : base) < 0)
+		ret = NULL;
+	free(plain);
+	free(base);
+	return ret;
 }

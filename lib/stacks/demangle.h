@@ -10,6 +10,12 @@
 /* A demangled copy for free(), or NULL when it is no mangled name or nothing can demangle it. */
 char *demangle(const char *name);
 
+/*
+ * The same of a symbol of a file, which may have its version behind it: "read" of
+ * "read@@GLIBC_2.2.5". "@plt" stays. NULL when it is plain already.
+ */
+char *demangle_symbol(const char *name);
+
 /* The same of a name that begins with "_R", of at most NAME_MAX_BYTES. */
 char *rust_demangle(const char *name);
 

@@ -28,7 +28,7 @@ struct slots {
 	size_t count, room, bytes;	/* bytes: of the names, with @plt */
 };
 
-/* ------------------------------------------------------------------------------------- the slots */
+/* ----------------------------------------------------------------------------------- the slots */
 
 static bool fills_a_slot(unsigned int machine, uint64_t type)
 {
@@ -122,7 +122,7 @@ static char *name_slots(struct slots *slots)
 	return names;
 }
 
-/* ------------------------------------------------------------------------------------ the pieces */
+/* ---------------------------------------------------------------------------------- the pieces */
 
 /* Of a jump at `at`: where its slot is, where its piece begins. 0: there is no such jump. */
 static uint64_t x86_slot(const uint8_t *code, size_t size, size_t at, uint64_t address,

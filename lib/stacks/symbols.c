@@ -77,10 +77,12 @@ static const char *cut(struct pm_symbols *symbols, const char *name)
 	return symbols->cut;
 }
 
-static void set_name(struct pm_symbols *symbols, const char *name, struct pm_symbol *ret)
+/* As `plain` writes it, malloc'ed; NULL: as it is. */
+static void set_name(struct pm_symbols *symbols, const char *name, char *(*plain)(const char *name),
+		     struct pm_symbol *ret)
 {
 	free(symbols->name);
-	symbols->name = symbols->mangled ? NULL : demangle(name);
+	symbols->name = symbols->mangled ? NULL : plain(name);
 	ret->raw_name = cut(symbols, name);
 	ret->name = symbols->name != NULL ? symbols->name : ret->raw_name;
 	if (strlen(ret->name) > NAME_MAX_BYTES)
@@ -103,7 +105,7 @@ static void find_kernel(struct pm_symbols *symbols, uint64_t address, struct pm_
 	ret->start = entry->address;
 	tab = strchr(entry->name, '\t');
 	if (tab == NULL) {
-		set_name(symbols, entry->name, ret);
+		set_name(symbols, entry->name, demangle, ret);
 		return;
 	}
 	snprintf(symbols->module, sizeof(symbols->module), "%s", tab + 1);
@@ -224,7 +226,7 @@ static void find_jit(struct pm_symbols *symbols, struct pm_unwinder *unwinder, u
 	ret->source = PM_SYMBOL_JIT;
 	ret->module = "[jit]";
 	ret->start = entry->address;
-	set_name(symbols, entry->name, ret);
+	set_name(symbols, entry->name, demangle, ret);
 }
 
 /* -------------------------------------------------------------------------------------- a file */
@@ -249,7 +251,7 @@ static void find_file(struct pm_symbols *symbols, const struct module *module, u
 		return;
 	ret->source = PM_SYMBOL_FILE;
 	ret->start = entry->address + module->bias;
-	set_name(symbols, entry->name, ret);
+	set_name(symbols, entry->name, demangle_symbol, ret);
 }
 
 static void find_user(struct pm_symbols *symbols, struct pm_unwinder *unwinder, uint64_t address,

@@ -200,6 +200,27 @@ static void mangled_names(void **state)
 	}
 }
 
+static void names_with_versions(void **state)
+{
+	static const struct { const char *name, *plain; } symbols[] = {
+		{ "read@@GLIBC_2.2.5", "read" }, { "old@LIBX_1", "old" }, { "read@plt", "read@plt" },
+		{ "main", NULL }, { "@first", NULL }, { "_ZN3fooE@@V1", "foo" },
+		{ "_ZN3foo3barEi@plt", "foo::bar(int)@plt" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		char *plain = demangle_symbol(symbols[i].name), *cxx = demangle("_ZN3fooE");
+
+		free(cxx);
+		if (symbols[i].plain == NULL)
+			assert_null(plain);
+		else if (cxx != NULL || symbols[i].name[1] != 'Z')	/* else no C++ library */
+			assert_string_equal(plain, symbols[i].plain);
+		free(plain);
+	}
+}
+
 static void a_perf_map_grows(void **state)
 {
 	static const char text[] = "1000 10 first name\n0x2000 0x20 second\nx\n"
@@ -326,6 +347,7 @@ int main(void)
 		cmocka_unit_test(the_last_name_of_a_module_ends),
 		cmocka_unit_test(hidden_addresses_are_said),
 		cmocka_unit_test(mangled_names),
+		cmocka_unit_test(names_with_versions),
 		cmocka_unit_test(a_perf_map_grows),
 		cmocka_unit_test(a_jitdump),
 		cmocka_unit_test(files_of_all_kinds),
