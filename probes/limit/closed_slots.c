@@ -59,7 +59,6 @@ static void must_retake(int *fds, int want)
 		if (now_ns() > end)
 			say_unknown("%d slots, first %d (%s): somebody else has some", count, want,
 				    pm_errno_name(error));
-		usleep(1000);
 	}
 }
 

@@ -62,7 +62,7 @@ void a_name_of_our_own(void **state)
 	pm_symbols_destroy(symbols);
 }
 
-/* One place with five names: the weak and the local ones stand before and behind the public ones. */
+/* One place with five names: weak and local ones before and behind the public ones. */
 int __named_place(int value);
 int __named_place(int value)
 {
@@ -101,7 +101,8 @@ static void names_of_the_kernel(void **state)
 {
 	int fd;
 	struct pm_symbols *symbols = with_kallsyms(
-		"ffffffff81000000 T first\nffffffff81000000 T __first\nffffffff81000100 d data\nffffffff81000200 t second\n"
+		"ffffffff81000000 T first\nffffffff81000000 T __first\n"
+		"ffffffff81000100 d data\nffffffff81000200 t second\n"
 		"ffffffffc0000000 t in_module\t[ext4]\nnonsense\nffffffffc0001000 t ", &fd);
 	struct pm_symbol symbol = found(symbols, NULL, 0xffffffff81000150, PM_FRAME_KERNEL);
 
@@ -203,8 +204,8 @@ static void mangled_names(void **state)
 static void names_with_versions(void **state)
 {
 	static const struct { const char *name, *plain; } symbols[] = {
-		{ "read@@GLIBC_2.2.5", "read" }, { "old@LIBX_1", "old" }, { "read@plt", "read@plt" },
-		{ "main", NULL }, { "@first", NULL }, { "_ZN3fooE@@V1", "foo" },
+		{ "read@@GLIBC_2.2.5", "read" }, { "old@LIBX_1", "old" }, { "main", NULL },
+		{ "read@plt", "read@plt" }, { "@first", NULL }, { "_ZN3fooE@@V1", "foo" },
 		{ "_ZN3foo3barEi@plt", "foo::bar(int)@plt" },
 	};
 
