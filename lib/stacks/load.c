@@ -16,12 +16,31 @@ static bool is_code(const struct file *file, uint64_t address)
 	return false;
 }
 
-/* Names with a size and seen from outside are better than labels. */
-static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
+/*
+ * Names with a size and seen from outside are better than labels. No program of today is linked to
+ * one of an old version, which is hidden (the bit in its number).
+ */
+static uint32_t rank_of(const GElf_Sym *symbol, const char *name, GElf_Versym version)
 {
 	return (symbol->st_size != 0 ? 1u << 26 : 0) +
 		(GELF_ST_TYPE(symbol->st_info) == STT_FUNC ? 1u << 25 : 0) +
-		(GELF_ST_BIND(symbol->st_info) != STB_LOCAL ? 1u << 24 : 0) + rank_of_name(name);
+		(GELF_ST_BIND(symbol->st_info) != STB_LOCAL && !(version & 0x8000) ? 1u << 24 : 0) +
+		rank_of_name(name);
+}
+
+/* The numbers of the versions of the symbols in that section; NULL: they have none. */
+static Elf_Data *versions_of(Elf *elf, Elf_Scn *symbols)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr head;
+
+		if (gelf_getshdr(section, &head) != NULL && head.sh_type == SHT_GNU_versym &&
+		    head.sh_size <= FILE_SECTION_MAX && elf_getscn(elf, head.sh_link) == symbols)
+			return elf_getdata(section, NULL);
+	}
+	return NULL;
 }
 
 static bool is_wanted(const GElf_Sym *symbol, const char *name)
@@ -35,13 +54,14 @@ static bool is_wanted(const GElf_Sym *symbol, const char *name)
 
 static void take_symbols(struct cached *cached, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
+	Elf_Data *data = elf_getdata(section, NULL), *versions = versions_of(elf, section);
 	const size_t each = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
 
 	if (data == NULL || each == 0)
 		return;
 	cached->strings += data->d_size;
 	for (size_t i = 0; i < data->d_size / each; i++) {
+		GElf_Versym version = 0;
 		struct entry entry;
 		GElf_Sym symbol;
 
@@ -52,7 +72,9 @@ static void take_symbols(struct cached *cached, Elf *elf, Elf_Scn *section, cons
 			continue;
 		entry.address = symbol.st_value;
 		entry.size = symbol.st_size;
-		entry.rank = rank_of(&symbol, entry.name);
+		if (versions != NULL)
+			(void)gelf_getversym(versions, (int)i, &version);
+		entry.rank = rank_of(&symbol, entry.name, version);
 		if (table_add(&cached->table, &entry) < 0)
 			return;
 	}

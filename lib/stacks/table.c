@@ -30,8 +30,12 @@ int table_add(struct table *table, const struct entry *entry)
 uint32_t rank_of_name(const char *name)
 {
 	const uint32_t underscores = (uint32_t)strspn(name, "_");
+	const char *version = strchr(name, '@');
+	const size_t length = version != NULL ? (size_t)(version - name) : strlen(name);
 
-	return ((underscores < 15 ? 15 - underscores : 0) << 16) + (uint32_t)strnlen(name, 0xffff);
+	return (version == NULL || version[1] == '@' ? 1u << 23 : 0) +
+		((underscores < 15 ? 15 - underscores : 0) << 16) +
+		(uint32_t)(length < 0xffff ? length : 0xffff);
 }
 
 static int by_address(const void *left, const void *right)

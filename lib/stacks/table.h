@@ -26,8 +26,9 @@ struct table {
 int table_add(struct table *table, const struct entry *entry);
 
 /*
- * Of names of one place, the one with the fewest underscores before it is what a program calls
- * ("malloc", not "__libc_malloc"); then perf(1) takes the longest. Below 1 << 24.
+ * Of names of one place, one that is not of an old version ("cfree@GLIBC_2.2.5") and has the fewest
+ * underscores before it is what a program calls ("malloc", not "__libc_malloc"); then perf(1) takes
+ * the longest. Below 1 << 24.
  */
 uint32_t rank_of_name(const char *name);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pieces of procedure linkage tables are called as objdump calls them."""
+"""Which name a place has; pieces of procedure linkage tables are called as objdump calls them."""
 
 from __future__ import annotations
 
@@ -79,3 +79,18 @@ def test_of_the_programs_of_this_machine() -> None:
     found = sum(compare("objdump", file) for file in sorted(Path("/usr/bin").iterdir())[::20]
                 if file.is_file() and file.open("rb").read(4) == b"\x7fELF")
     assert found > 200
+
+
+@pytest.mark.parametrize("strip", [[], ["-s"]])
+def test_a_name_of_an_old_version_gives_way(tmp_path: Path, strip: list[str]) -> None:
+    """As glibc's cfree@GLIBC_2.2.5 to free: with all symbols, and with the dynamic ones alone."""
+    (tmp_path / "l.c").write_text("int now(int v) { return v + 1; }\n"
+                                  "int former_name(int) __attribute__((alias(\"now\")));\n"
+                                  "__asm__(\".symver former_name, the_former_name@OLD, remove\");\n", encoding="ascii")
+    (tmp_path / "l.map").write_text("OLD { };\nNEW { global: now; local: *; } OLD;\n", encoding="ascii")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wl,--version-script=l.map", *strip, "-o", "l.so", "l.c"],
+                   cwd=tmp_path, check=True)
+    said = subprocess.run(["nm", "-D", "l.so"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    names = {name: int(address, 16) for address, name in re.findall(r"^([0-9a-f]+) T (\S+)$", said, re.MULTILINE)}
+    assert sorted(names) == ["now@@NEW", "the_former_name@OLD"] and len(set(names.values())) == 1, said
+    assert re.fullmatch(r"now(@@NEW)?\+0x0", symbols(tmp_path / "l.so", [names["now@@NEW"]])[0])
