@@ -38,7 +38,7 @@ install-stacks: $(B)/libperfmodes-stacks.a	## install libperfmodes-stacks, its h
 .PHONY: install-stacks
 
 # The tests of the room: under the sanitizers, and the programs that they look at.
-STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees pointers late.so stopped sample lines_of symbols_of names_of)
+STACKS_PROGRAMS := $(patsubst %,build/test/stacks/%,trees pointers late.so stopped sample lines_of symbols_of names_of bounded)
 STACKS_TESTS := $(patsubst lib/test/%.c,build/test/%,$(wildcard lib/test/stacks/*_test.c))
 stacks-programs: $(STACKS_PROGRAMS) $(B)/examples/stacks/folded_stacks
 stacks-tests: $(STACKS_PROGRAMS) $(STACKS_TESTS) $(STACKS_FUZZ) $(B)/examples/stacks/folded_stacks	## build the tests of lib/stacks
@@ -54,7 +54,7 @@ $(STACKS_FUZZ): build/test/%: lib/test/%.c build/fuzz/stacks.a
 	$(Q)mkdir -p $(@D) && clang $(filter-out -MMD,$(TEST_FLAGS)) -fsanitize=fuzzer -o $@ $< \
 		build/fuzz/stacks.a $(STACKS_LIBS)
 build/test/stacks/stopped build/test/stacks/sample build/test/stacks/lines_of build/test/stacks/names_of \
-		build/test/stacks/symbols_of: \
+		build/test/stacks/symbols_of build/test/stacks/bounded: \
 		build/test/stacks/%: lib/test/stacks/%.c build/test/stacks.a build/test/lib.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && gcc $(TEST_FLAGS) -o $@ $< build/test/stacks.a build/test/lib.a $(STACKS_LIBS)

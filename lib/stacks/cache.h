@@ -20,6 +20,7 @@ struct cached {
 	char *plt_names;		/* "read@plt", one behind the other */
 	uint64_t strings;		/* bytes that the symbols of both files keep in memory */
 	bool looked;			/* for symbols */
+	bool weighed, bounded;		/* how frames are left: by cfi_is_bounded() */
 	char *name;			/* for people: the path it was opened by */
 };
 

@@ -57,6 +57,9 @@ int file_place(const struct file *file, uint64_t start, uint64_t offset, uint64_
 /* The section of that name, of up to `most` bytes; NULL: there is none. */
 Elf_Scn *file_section(const struct file *file, const char *name, size_t most);
 
+/* Whether what the file says of its frames can be worked out in bounded memory. */
+bool cfi_is_bounded(const struct file *file);
+
 /* Opens a path for reading, whatever it is: it never waits, and it is a regular file. -errno. */
 int file_open_path(const char *path);
 

@@ -219,6 +219,15 @@ void unwinder_keep_modules(struct pm_unwinder *unwinder)
 	}
 }
 
+/* Of one that is not, frames are left as in code without unwind information. */
+static bool is_bounded(struct cached *cached)
+{
+	if (!cached->weighed)
+		cached->bounded = cfi_is_bounded(&cached->file);
+	cached->weighed = true;
+	return cached->bounded;
+}
+
 bool unwinder_tell_dwfl(struct pm_unwinder *unwinder, uint64_t address)
 {
 	struct module *module = unwinder_module(unwinder, address);
@@ -229,6 +238,8 @@ bool unwinder_tell_dwfl(struct pm_unwinder *unwinder, uint64_t address)
 		return false;
 	if (module->told)
 		return true;
+	if (!is_bounded(module->cached))
+		return false;
 	dwfl_report_begin_add(unwinder->dwfl);
 	told = dwfl_report_module(unwinder->dwfl, module->cached->name, module->low, module->high);
 	if (told != NULL && dwfl_module_info(told, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
