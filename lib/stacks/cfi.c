@@ -85,7 +85,8 @@ static void skip_address(const struct table_of_frames *table, struct bytes *byte
 /* One instruction whose operation is not in its upper bits. False: a register beyond the most. */
 static bool take_instruction(const struct table_of_frames *table, struct bytes *bytes, uint8_t code)
 {
-	static const char *const operands[0x30] = {	/* r register, n number, b block, 1 to 8 bytes */
+	/* r register, n number, b block, a address, 1 to 8 bytes */
+	static const char *const operands[0x30] = {
 		[DW_CFA_set_loc] = "a", [DW_CFA_advance_loc1] = "1", [DW_CFA_advance_loc2] = "2",
 		[DW_CFA_advance_loc4] = "4", [DW_CFA_offset_extended] = "rn",
 		[DW_CFA_restore_extended] = "r", [DW_CFA_undefined] = "r",
@@ -98,8 +99,9 @@ static bool take_instruction(const struct table_of_frames *table, struct bytes *
 		[DW_CFA_MIPS_advance_loc8] = "8", [DW_CFA_GNU_args_size] = "n",
 		[DW_CFA_GNU_negative_offset_extended] = "rn",
 	};
+	const char *next = code < 0x30 && operands[code] != NULL ? operands[code] : "";
 
-	for (const char *next = code < 0x30 && operands[code] ? operands[code] : ""; *next; next++) {
+	for (; *next != '\0'; next++) {
 		if (*next == 'r' && take_number(bytes) > REGISTERS_MAX)
 			return false;
 		else if (*next == 'n')
@@ -228,9 +230,10 @@ static bool section_is_bounded(const struct file *file, const char *name, bool e
 		return true;
 	if (head.sh_flags & SHF_COMPRESSED) {
 		before = gelf_fsize(file->elf, ELF_T_CHDR, 1, EV_CURRENT);
-		return gelf_getchdr(section, &packed) != NULL && packed.ch_type == ELFCOMPRESS_ZLIB &&
-			before < data->d_size && packed_are_bounded(file, bytes + before,
-					data->d_size - before, packed.ch_size);
+		return gelf_getchdr(section, &packed) != NULL &&
+			packed.ch_type == ELFCOMPRESS_ZLIB && before < data->d_size &&
+			packed_are_bounded(file, bytes + before, data->d_size - before,
+					   packed.ch_size);
 	}
 	if (strncmp(name, ".z", 2) != 0)
 		return frames_are_bounded(file, data, exceptions);
