@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a frame is left (.eh_frame, .debug_frame) is worked out by libdw, which keeps a table of all
- * registers up to the highest that is named: a file of 700 bytes that names number 100,000,000 costs
- * 1.6 GB and a second for each frame. So a file is looked through before it is trusted. The highest
- * number in use is 8191, of RISC-V's.
+ * registers up to the highest that is named: a file of 700 bytes that names number 100,000,000
+ * costs 1.6 GB and a second for each frame. So a file is looked through before it is trusted. The
+ * highest number in use is 8191, of RISC-V's.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
