@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -37,8 +38,9 @@ NAMING = ["0x07, {}", "0x08, {}", "0x05, {}, 0x01", "0x09, {}, 0x01", "0x10, {},
           "0x02, 0x00, 0x2e, 0x81, 0x00, 0x03, 0x00, 0x00, 0x14, {}, 0x00"]
 
 
-def built(folder: Path, escape: str, *flags: str) -> Path:
-    (folder / "p.c").write_text(SOURCE.replace("ESCAPE", escape), encoding="ascii")
+def built(folder: Path, escape: str, *flags: str, functions: int = 0) -> Path:
+    others = "".join(f"void function_{number}(void) {{ sink += {number}; }}\n" for number in range(functions))
+    (folder / "p.c").write_text(SOURCE.replace("ESCAPE", escape) + others, encoding="ascii")
     subprocess.run(["gcc", "-O1", *flags, "-o", "p", "p.c"], cwd=folder, check=True)
     return folder / "p"
 
@@ -55,11 +57,16 @@ def test_each_instruction_that_names_a_register(tmp_path: Path, naming: str) -> 
         assert answers(built(tmp_path, naming.format(number))) == [answer]
 
 
-@pytest.mark.parametrize("flags", ["-g", "-g -gz=zlib", "-g -gz=zlib-gnu"])
-def test_in_the_debug_information_alone(tmp_path: Path, flags: str) -> None:
-    without = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions", *flags.split()]
+@pytest.mark.parametrize("packed", ["none", "zlib", "zlib-gnu"])
+def test_in_the_debug_information_alone(tmp_path: Path, packed: str) -> None:
+    mark = {"none": ".debug_frame ", "zlib": ".debug_frame .* C ", "zlib-gnu": ".zdebug_frame "}[packed]
     for number, answer in ((MOST, "yes"), (FAR, "no")):
-        assert answers(built(tmp_path, f"0x07, {number}", *without)) == [answer]
+        program = built(tmp_path, f"0x07, {number}", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+                        "-fno-exceptions", functions=200)
+        subprocess.run(["objcopy", f"--compress-debug-sections={packed}", program], check=True)
+        said = subprocess.run(["readelf", "-SW", program], capture_output=True, text=True, check=True).stdout
+        assert re.search(mark, said), said
+        assert answers(program) == [answer]
 
 
 def test_without_the_names_of_sections(tmp_path: Path) -> None:
