@@ -305,3 +305,8 @@ def test_a_badge_counts_what_the_kernel_answered() -> None:
     made = make()
     made["personas"]["root"]["probes"]["ring.one"]["points"]["held"] = {"verdict": "hazard", "reason": "may hang"}
     assert "2 of 6 work, 2 broken" in written("badge", made)
+
+
+def test_a_badge_names_the_one_kernel_that_it_tells_of() -> None:
+    assert "<title>x86_64 6.1.0: 2 of 6 work, 2 broken</title>" in written("badge")
+    assert "<title>perf modes: 4 of 12 work, 4 broken</title>" in written("badge", make(), make(release="6.12.0"))
