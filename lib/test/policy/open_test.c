@@ -72,7 +72,7 @@ static void each_occurrence_is_sampled_and_time_at_a_rate(void **state)
 	assert_true(seen[0].samples >= PAGES);
 	/* Faults one by one; of time some 1,000,000 ns each. */
 	assert_int_equal(seen[0].sum, seen[0].samples);
-	assert_true(seen[1].samples > 0 && seen[1].sum / seen[1].samples > 1000);
+	assert_true(seen[1].samples > 0 && seen[1].sum / seen[1].samples > 100000);
 	pm_session_destroy(session);
 }
 
