@@ -213,6 +213,9 @@ def test_runs_of_one_second_have_folders_of_their_own(bundle: Path, tmp_path: Pa
         assert done.returncode == 0, done.stderr
     assert sorted(each.name for each in (bundle / "results").iterdir() if not each.is_symlink()) == [
         "20260102T030405Z", "20260102T030405Z-2", "20260102T030405Z-3"]
+    queue = [line for line in (tmp_path / "asked").read_text().splitlines() if line.startswith("--queue")]
+    assert [line.partition(" --like ")[2].split(" ")[0] for line in queue] == [
+        "", f"{bundle}/results/20260102T030405Z", f"{bundle}/results/20260102T030405Z-2"], "each is like the one before"
 
 
 def test_an_android_device_tells_its_build(bundle: Path, tmp_path: Path) -> None:
