@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Without what the build takes, and without leave to install it: one sentence that names the packages."""
+"""Without what the build or a run takes, and without leave to install it: a sentence that names the packages, or less."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
 import re
 import shutil
@@ -46,6 +48,30 @@ def test_a_run_says_what_it_lacks(tree: Path, tmp_path: Path, command: list[str]
     assert done.returncode == 3 and done.stdout == "" and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"run.sh: {said}")
     assert set(done.stderr.partition("apt-get install ")[2].split()) in (packages("build"), packages("build", "reports"))
+
+
+def test_what_was_built_before_is_used_without_make(build: Path, tmp_path: Path) -> None:
+    """As in a tree of somebody else's, in which make can write nothing."""
+    done = run(TREE / "run.sh", "doctor", "--list", env=environment(tmp_path / "bin", "make"))
+    assert done.returncode == 0 and done.stdout == run(build / "doctor", "--list").stdout != "", done.stderr
+
+
+def configuration() -> str:
+    """The SHA-256 of the running kernel's, or '' where it cannot be read."""
+    for path, read in (("/proc/config.gz", gzip.open), (f"/boot/config-{os.uname().release}", open)):
+        if os.access(path, os.R_OK):
+            with read(path, "rb") as file:
+                return hashlib.sha256(file.read()).hexdigest()
+    return ""
+
+
+@pytest.mark.parametrize("lacking", [[], ["sha256sum"]])
+def test_the_configuration_is_told_where_it_can_be(build: Path, tmp_path: Path, lacking: list[str]) -> None:
+    done = run(TREE / "run.sh", "--no-install", "--no-build", "--quiet", "--suite", "meta", "--probe", "meta.absent",
+               "--persona", "user", "--out", tmp_path / "run", env=environment(tmp_path / "bin", *lacking))
+    assert done.returncode == 0, done.stderr
+    told = [line for line in (tmp_path / "run/env").read_text().splitlines() if line.startswith("config_sha256")]
+    assert told == [f"config_sha256={configuration()}"] * bool(configuration() and not lacking)
 
 
 @needs_root
