@@ -50,8 +50,8 @@ def test_known_work_of_several_processes(tmp_path: Path) -> None:
 
 @pytest.mark.perf
 def test_time_of_the_cpu(tmp_path: Path) -> None:
-    """A clock's samples are in the functions that used the time. A busy host takes some of them, and
-    in a guest the clock also counts what the host takes of the time."""
+    """A clock's samples are in the functions that used the time, but for those that are told to have no
+    stack. A busy host takes some of them, and in a guest the clock also counts what the host takes."""
     service = Service(tmp_path, {}).start()
     began = time.monotonic_ns()
     workload = start("spin", "500")
@@ -62,7 +62,9 @@ def test_time_of_the_cpu(tmp_path: Path) -> None:
                if stack.startswith("workload;")}
     seen = sum(weights.values())
     assert 0.2 * used < seen < max(1.1 * used, there) + 30 * PERIOD
-    assert sum(weight for stack, weight in weights.items() if KNOWN in stack) > 0.9 * seen
+    known = sum(weight for stack, weight in weights.items() if KNOWN in stack)
+    without = PERIOD * (run.source()["dropped"] + run.source()["unresolved"])
+    assert known > 0 and known + without > 0.9 * seen, (known, without, seen)
     accounted(run)
 
 
