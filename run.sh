@@ -109,7 +109,7 @@ built() {	# NAME: of the tree or of a bundle, in $program; in a tree of somebody
 	program=$here/bin/$1
 	if [ -f "$here/Makefile" ]; then
 		program=$here/build/${ARCH:-$(uname -m)}/$1
-		{ "$here/.ci/install" build && { [ -x "$program" ] || need_tools; } &&
+		{ "$here/.ci/install" build && { [ -x "$program" ] || need_tools; } && command -v make >/dev/null &&
 			make -s --no-print-directory -C "$here" "${program#"$here/"}" >&2; } || [ -x "$program" ] || exit 3
 	fi
 }

@@ -54,6 +54,7 @@ def test_what_was_built_before_is_used_without_make(build: Path, tmp_path: Path)
     """As in a tree of somebody else's, in which make can write nothing."""
     done = run(TREE / "run.sh", "doctor", "--list", env=environment(tmp_path / "bin", "make"))
     assert done.returncode == 0 and done.stdout == run(build / "doctor", "--list").stdout != "", done.stderr
+    assert "not found" not in done.stderr
 
 
 def configuration() -> str:
