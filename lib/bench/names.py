@@ -8,10 +8,9 @@ Both watch the same process at the same time, at one frequency, with copied stac
 each load: how much of the shares of perf's top twenty functions is also ours, by themselves
 ("self": the function that ran) and with what they called ("total": all of the stack); the part of
 the samples whose function has a name; CPU time, peak memory, losses. For perf these are the sums
-of perf record and perf script. Functions that a compiler put into others are told
-apart in loads of their own alone. A second perf record watches, too: how far two that are the same
-agree is all that can be asked for. Nothing is judged. Exit: 0, or 1 when a load could not be
-measured.
+of perf record and perf script. Functions that a compiler put into others are told apart in the
+loads that are called so. A second perf record watches, too: more than two that are the same agree
+cannot be asked for. Nothing is judged. Exit: 0, or 1 when a load could not be measured.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,33 +199,33 @@ def differing(ours: Shares, theirs: Shares) -> list[str]:
     return [f"{name} {100 * share[name][0]:.1f} / {100 * share[name][1]:.1f} %" for name in worst]
 
 
-def started(load: loads.Load, command: list[str], folder: Path,
-            ) -> tuple[subprocess.Popen[bytes], int]:
-    """The process that was started, and the one to watch: that, or the last one below it."""
+@contextmanager
+def running(load: loads.Load, command: list[str], folder: Path) -> Iterator[int]:
+    """Gives the process to watch: the one that was started, or the last one below it. All end."""
     process = subprocess.Popen(command, cwd=folder, start_new_session=True,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(2)
-    pid = process.pid
-    while load.below:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-        if not children:
-            break
-        pid = int(children[0])
-    if load.tell_names:
-        loads.run(*(word.format(pid=pid) for word in load.tell_names))
-    return process, pid
+    try:
+        time.sleep(2)
+        pid = process.pid
+        while load.below:
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+            if not children:
+                break
+            pid = int(children[0])
+        if load.tell_names:
+            loads.run(*(word.format(pid=pid) for word in load.tell_names))
+        yield pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def measure(load: loads.Load, options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="perfmodes-names.", dir="/var/tmp") as name:
         folder = Path(name)
         command = load.prepare(folder, options.seconds + 60)
-        process, pid = started(load, command, folder)
-        try:
+        with running(load, command, folder) as pid:
             ours, theirs, again = Both(folder, options, inlines=load.inlines).run(pid)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
     told: dict[str, Any] = {"load": load.name, "named": [ours.named(), theirs.named()],
                             "ours": ours.cost(), "perf": theirs.cost()}
     for kind in ("selves", "totals"):
