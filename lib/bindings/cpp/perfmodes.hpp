@@ -75,13 +75,22 @@ template <typename T> T *owned(T *object)
 	return object;
 }
 
+/* A text for the library, which would end at a 0 in it: a text with one is refused (EINVAL). */
+inline const char *c_text(const std::string &text)
+{
+	if (text.find('\0') != std::string::npos)
+		throw error(EINVAL, "perfmodes: a text with a 0 in it: \"" +
+			    std::string(text.c_str()) + "\", and more behind");
+	return text.c_str();
+}
+
 /* The event of that name, of every thread of this process; counted, unless it tells a rate. */
 inline pm_event_spec event(const std::string &name, int tid = PM_ALL_THREADS)
 {
 	pm_event_spec spec = sized<pm_event_spec>();
 	pm_diag diag = sized<pm_diag>();
 
-	check(pm_event_parse(name.c_str(), &diag, &spec), name.c_str(), diag);
+	check(pm_event_parse(c_text(name), &diag, &spec), name.c_str(), diag);
 	spec.tid = tid;
 	return spec;
 }
@@ -120,7 +129,7 @@ inline std::vector<listed_event> event_list(const std::string &text, int tid = P
 	pm_diag diag = sized<pm_diag>();
 	size_t count;
 
-	while ((count = static_cast<size_t>(check(pm_event_list(text.c_str(), &diag, specs.data(),
+	while ((count = static_cast<size_t>(check(pm_event_list(c_text(text), &diag, specs.data(),
 								listed.data(), specs.size()),
 						  text.c_str(), diag))) > specs.size()) {
 		specs.resize(count, sized<pm_event_spec>());
@@ -154,7 +163,7 @@ public:
 		pm_profile *made = nullptr;
 
 		check(path.empty() ? pm_profile_load_default(&diag, &made) :
-		      pm_profile_load_file(path.c_str(), &diag, &made), "profile", diag);
+		      pm_profile_load_file(c_text(path), &diag, &made), "profile", diag);
 		said_ = diag.text;
 		own_.reset(made);
 	}
@@ -170,7 +179,7 @@ public:
 	{
 		pm_fact fact = sized<pm_fact>();
 
-		return pm_profile_lookup(owned(own_.get()), key.c_str(), &fact) < 0 ? PM_UNKNOWN :
+		return pm_profile_lookup(owned(own_.get()), c_text(key), &fact) < 0 ? PM_UNKNOWN :
 			fact.verdict;
 	}
 	pm_profile *get() const noexcept { return own_.get(); }
@@ -243,7 +252,7 @@ public:
 		const pm_listener calls = inner_->calls();
 		pm_diag diag = sized<pm_diag>();
 		pm_session *made = nullptr;
-		int err = pm_session_open(events.c_str(), &opts, &calls, inner_.get(), &diag, &made);
+		int err = pm_session_open(c_text(events), &opts, &calls, inner_.get(), &diag, &made);
 
 		inner_->own.reset(made);
 		inner_->done(err, "pm_session_open", &diag);

@@ -17,7 +17,7 @@ inline pm_event_spec pfm_event(const std::string &name, int tid = PM_ALL_THREADS
 	pm_event_spec spec = sized<pm_event_spec>();
 	pm_diag diag = sized<pm_diag>();
 
-	check(pm_pfm_parse(name.c_str(), &diag, &spec), name.c_str(), diag);
+	check(pm_pfm_parse(c_text(name), &diag, &spec), name.c_str(), diag);
 	spec.tid = tid;
 	return spec;
 }
@@ -26,7 +26,7 @@ inline pm_event_spec pfm_event(const std::string &name, int tid = PM_ALL_THREADS
 inline std::string pfm_name(const std::string &name)
 {
 	pfm_event(name);	/* which has the words for what is wrong */
-	check(pm_pfm_name(name.c_str(), nullptr, 0), name.c_str());
+	check(pm_pfm_name(c_text(name), nullptr, 0), name.c_str());
 	return text_of([&](char *to, size_t size) { return pm_pfm_name(name.c_str(), to, size); });
 }
 

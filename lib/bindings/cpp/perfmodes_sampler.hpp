@@ -204,7 +204,7 @@ private:
 		std::vector<pm_target> made;
 
 		for (const std::string &each : texts)
-			made.push_back(target(each.c_str()));
+			made.push_back(target(c_text(each)));
 		return made;
 	}
 	void open(const pm_sampler_event *events, const std::vector<pm_target> &targets,

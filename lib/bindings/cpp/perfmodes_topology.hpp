@@ -35,7 +35,7 @@ public:
 		topology made;
 
 		for (const std::string &each : names)
-			texts.push_back(each.c_str());
+			texts.push_back(c_text(each));
 		check(pm_topology_open_parts(machine, texts.data(), texts.size(), &opts,
 					     &made.inner_->own), "pm_topology_open_parts");
 		return made;
@@ -123,7 +123,7 @@ public:
 	/* Writes the machine with the readings as XML, which hwloc and lstopo read. */
 	void export_xml(const std::string &path)
 	{
-		check(pm_topology_export(alone(*this).own, path.c_str()), path.c_str());
+		check(pm_topology_export(alone(*this).own, c_text(path)), path.c_str());
 	}
 	pm_topology *get() const noexcept { return inner_ ? inner_->own : nullptr; }
 

@@ -35,6 +35,29 @@ static void errors()
 	}
 }
 
+template <typename Call> static void throws_invalid(Call call, const char *words)
+{
+	try {
+		call();
+		std::abort();
+	} catch (const perfmodes::error &error) {
+		assert(error.code().value() == EINVAL);
+		assert(std::string(error.what()).find(words) != std::string::npos);
+	}
+}
+
+/* "page-faults", 0, "nonsense" is not page-faults. */
+static void texts_with_a_zero()
+{
+	const std::string text(std::string("page-faults") + '\0' + "nonsense");
+
+	throws_invalid([&] { perfmodes::event(text); }, "page-faults");
+	throws_invalid([&] { perfmodes::event_list(text); }, "page-faults");
+	throws_invalid([&] { perfmodes::session none(text); }, "page-faults");
+	throws_invalid([&] { perfmodes::profile none(text); }, "with a 0 in it");
+	throws_invalid([&] { perfmodes::profile().verdict(text); }, "with a 0 in it");
+}
+
 static void moved()
 {
 	perfmodes::counters first({ perfmodes::event("page-faults:u", 0) });
@@ -46,17 +69,6 @@ static void moved()
 	assert(second.read().at(0).value >= 100);
 }
 
-template <typename Call> static void throws_empty(Call call)
-{
-	try {
-		call();
-		std::abort();
-	} catch (const perfmodes::error &error) {
-		assert(error.code().value() == EINVAL);
-		assert(std::string(error.what()).find("moved from") != std::string::npos);
-	}
-}
-
 /* What was moved from is empty: a call says so. */
 static void emptied()
 {
@@ -66,19 +78,19 @@ static void emptied()
 	perfmodes::session session(plan);
 	perfmodes::session second = std::move(session);
 
-	throws_empty([&] { counters.start(); });
-	throws_empty([&] { counters.read(); });
-	throws_empty([&] { session.attach(); });
-	throws_empty([&] { session.poll(0); });
-	throws_empty([&] { session.read(); });
-	throws_empty([&] { session.stats(); });
+	throws_invalid([&] { counters.start(); }, "moved from");
+	throws_invalid([&] { counters.read(); }, "moved from");
+	throws_invalid([&] { session.attach(); }, "moved from");
+	throws_invalid([&] { session.poll(0); }, "moved from");
+	throws_invalid([&] { session.read(); }, "moved from");
+	throws_invalid([&] { session.stats(); }, "moved from");
 	session.interrupt();
 	second.attach();
 	second.detach();
 
 	perfmodes::plan moved = std::move(plan);
-	throws_empty([&] { plan.explain(); });
-	throws_empty([&] { perfmodes::session none(plan); });
+	throws_invalid([&] { plan.explain(); }, "moved from");
+	throws_invalid([&] { perfmodes::session none(plan); }, "moved from");
 }
 
 /* In one call, of names; what is heard decides whether they are sampled. */
@@ -255,6 +267,7 @@ int main()
 	profile.probe();
 	assert(profile.verdict("no.such.fact") == PM_UNKNOWN);
 	errors();
+	texts_with_a_zero();
 	moved();
 	emptied();
 	named();
