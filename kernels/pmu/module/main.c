@@ -98,6 +98,7 @@ static int register_core(struct core_pmu *core, const char *name, int type)
 {
 	int error;
 
+	memset(&core->pmu, 0, sizeof(core->pmu));	/* it may have been registered before */
 	core->pmu.module = THIS_MODULE;
 	core->pmu.attr_groups = core_groups;
 	core_pmu_setup(core);
@@ -106,12 +107,14 @@ static int register_core(struct core_pmu *core, const char *name, int type)
 	return error;
 }
 
-static int register_cores(void)
+int register_cores(void)
 {
 	const unsigned int half = DIV_ROUND_UP(num_possible_cpus(), 2);
 	unsigned int cpu;
 	int error;
 
+	if (cores[0].registered)
+		return -EBUSY;
 	for_each_possible_cpu(cpu)
 		if (only_cpu < 0 || cpu == (unsigned int)only_cpu)
 			cpumask_set_cpu(cpu, &cores[hybrid && cpu >= half].cpus);

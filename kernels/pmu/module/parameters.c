@@ -178,15 +178,17 @@ int parameters_check(void)
 	return width < 32 || width > 64 || !granularity ? -EINVAL : 0;
 }
 
-/* Any write to it makes the PMUs go, with the events that are open. */
+/* 1 makes the PMUs go, with the events that are open; 0 brings them back, without. */
 static int unregister_set(const char *value, const struct kernel_param *unused)
 {
-	return unregister_all();
+	bool gone;
+	int error = kstrtobool(value, &gone);
+
+	return error ?: gone ? unregister_all() : register_cores();
 }
 
 static const struct kernel_param_ops unregister_ops = {
-	.flags = KERNEL_PARAM_OPS_FL_NOARG,
 	.set = unregister_set,
 };
 module_param_cb(unregister, &unregister_ops, NULL, 0200);
-MODULE_PARM_DESC(unregister, "written to, the PMUs go although events are open (v6.15 and later)");
+MODULE_PARM_DESC(unregister, "1: the PMUs go although events are open (v6.15 and later), 0: they come back");
