@@ -138,7 +138,7 @@ build/plain/%_test: lib/test/policy/%_test.c $(LIB_SOURCES) $(wildcard lib/*.h l
 soak: library-tests	## a minute of census with each sanitizer, 1000 attaches under Valgrind
 	$(Q)PM_SOAK=1 $(PYTHON) -m pytest -q -p no:cacheprovider -m slow lib/test/policy/test_soak.py
 # Static and without yajl, to be run in guests; hotplug shares the crowd and how verdicts are told.
-GUESTS := $(B)/census $(B)/hotplug $(B)/sampler_hotplug $(B)/kinds $(B)/user_page $(if $(LIB_ENTRY),$(B)/ebb)
+GUESTS := $(B)/census $(B)/hotplug $(B)/sampler_hotplug $(B)/kinds $(B)/pmu_gone $(B)/user_page $(if $(LIB_ENTRY),$(B)/ebb)
 LIB_STATIC := $(patsubst lib/%.c,$(B)/lib/%.o,lib/doctor/no_json.c $(filter-out lib/policy/profile/json.c,$(LIB_SOURCES))) \
 	$(LIB_ENTRY:%=$(B)/lib/%)
 $(B)/census: $(patsubst lib/%.c,$(B)/lib/%.o,$(CENSUS)) $(LIB_STATIC)

@@ -92,7 +92,8 @@ int pm_counters_stop(struct pm_counters *counters);
  * the first of them is not set; -ENODATA when a pinned event lost its place on the PMU: read(2)
  * then gives 0 bytes, as perf_event_open(2) says, and the event is out of action until it is
  * started again; -ECHILD from kernels that found an inherited group incomplete; -errno of read(2);
- * -EBADMSG for an answer of another shape. (0.1)
+ * -EBADMSG for an answer of another shape. Where a driver has taken its PMU away (v6.15 and later),
+ * values and times stay as they were, and start, stop and reset are -ENODEV. (0.1)
  */
 int pm_counters_read(struct pm_counters *counters, struct pm_value *ret, size_t count);
 

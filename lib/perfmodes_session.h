@@ -51,6 +51,10 @@ struct pm_value {
  *
  * The last two only where PM_ALLOW_ITIMER and PM_ALLOW_EBB allow them. Before dlclose(3) detach:
  * then nothing is left.
+ *
+ * Where a driver takes its PMU away (v6.15 and later, da916e96e2de), nothing more comes of that
+ * PMU's events: values and times stay as they were, and polls wait. A session that is made when
+ * the PMU is back has new events.
  */
 struct pm_session;
 

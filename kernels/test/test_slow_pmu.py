@@ -138,6 +138,16 @@ def test_the_library_on_cores_of_two_kinds(tmp_path: Path) -> None:
     assert {told.get(f"library.kinds.{point}") for point in points} == {"yes"}, told
 
 
+@pytest.mark.parametrize("series, verdict", [("6.12", "absent"), ("newest", "yes")])
+def test_the_library_when_a_pmu_goes_and_comes_back(tmp_path: Path, series: str, verdict: str) -> None:
+    """Sessions, samplers and counters sleep and keep what they had; the next ones are refused, and served when it is back."""
+    if not (ROOT / "build/x86_64/bundle/bin/probes/library/pmu_gone").exists():
+        pytest.skip("needs the library's programs in the bundle: make library-bundle")
+    told = ask(tmp_path / "run", f"amd64-{series}-pmu", "--suite", "library", "--probe", "library.pmu_gone")
+    answers = [told[point] for point in told if point.startswith("library.pmu_gone.")]
+    assert answers == [verdict] * 8, told
+
+
 def test_the_library_reads_in_user_space(tmp_path: Path) -> None:
     """Beside read(2), on the PMU that QEMU emulates; the program also tries readings that are wrong."""
     if not (ROOT / "build/aarch64/bundle/bin/probes/library/user_page").exists():

@@ -28,6 +28,8 @@ $(SAMPLER_TESTS): build/test/%_test: lib/test/%_test.c build/test/sampler.a buil
 # In guests (see library-bundle): the crowd under a sampler while CPUs come and go.
 $(B)/sampler_hotplug: $(B)/lib/test/census/hotplug/sampler_hotplug.o $(HOTPLUG) \
 	$(patsubst lib/%.c,$(B)/lib/%.o,$(SAMPLER_SOURCES)) $(LIB_STATIC)
+$(B)/pmu_gone: $(patsubst %,$(B)/lib/test/census/%.o,pmu_gone/pmu_gone verdict) \
+	$(patsubst lib/%.c,$(B)/lib/%.o,$(SAMPLER_SOURCES)) $(LIB_STATIC)
 
 # The service needs stacks and their symbols: built where lib/stacks/build.mk finds what they need.
 SERVICE := $(patsubst lib/%.c,$(B)/pic/%.o,$(wildcard lib/sampler/service/*.c lib/sampler/producer/*.c lib/wire/*.c))
