@@ -90,21 +90,25 @@ static uint64_t cost_of_signal(void)
 	return begin / SIGNALS;
 }
 
-void ask_cost(void)
+void ask_cost(uint64_t forgotten)
 {
 	const uint64_t plain = best_loop();
 	const uint64_t counted = cost_of(0, NULL, plain);
 	const uint64_t callback = cost_of(0, on_overflow, plain);
 	const uint64_t vectors = cost_of(PM_EBB_VECTORS, on_overflow, plain);
 	const uint64_t signal = cost_of_signal();
+	enum kind kind = vectors < signal / 2 ? YES : BROKEN;
 
+	/* An emulator that forgets a branch ends a measurement. */
+	if (counted == 0 || vectors == 0)
+		kind = forgotten > 0 ? ABSENT : BROKEN;
 	printf("#:perfmodes: cost_plain=%llu\n#:perfmodes: cost_callback=%llu\n"
 	       "#:perfmodes: cost_vectors=%llu\n#:perfmodes: cost_signal=%llu\n",
 	       (unsigned long long)counted, (unsigned long long)callback,
 	       (unsigned long long)vectors, (unsigned long long)signal);
-	verdict("cost.below_a_signal", counted > 0 && vectors > 0 && vectors < signal / 2 ? YES :
-		BROKEN, "ns of a branch: %llu counted, %llu with a callback, %llu with vectors "
-		"kept; %llu of a signal", (unsigned long long)counted,
-		(unsigned long long)callback, (unsigned long long)vectors,
-		(unsigned long long)signal);
+	verdict("cost.below_a_signal", kind, "ns of a branch: %llu counted, %llu with a callback, "
+		"%llu with vectors kept; %llu of a signal; branches that an emulator forgot "
+		"before: %llu", (unsigned long long)counted, (unsigned long long)callback,
+		(unsigned long long)vectors, (unsigned long long)signal,
+		(unsigned long long)forgotten);
 }

@@ -46,7 +46,7 @@ const char verdict_of[] = "ebb";
 int main(int argc, char **argv)
 {
 	struct pm_diag diag = { .size = sizeof(diag) };
-	uint64_t branches = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t branches = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, forgotten;
 
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 1 && strcmp(argv[1], "--describe") == 0)
@@ -62,8 +62,8 @@ int main(int argc, char **argv)
 	printf("1..16\n");
 	ask_use();
 	ask_tasks();
-	ask_session();
-	ask_cost();
-	ask_soak(branches ? branches : BRANCHES);
+	forgotten = ask_soak(branches ? branches : BRANCHES);
+	ask_session(forgotten);
+	ask_cost(forgotten);
 	return verdicts_failed != 0;
 }

@@ -7,9 +7,10 @@
 
 void ask_use(void);			/* use.c: open, start, stop, names, stacks */
 void ask_tasks(void);			/* tasks.c: fork, exec, threads, adoption, eviction */
-void ask_soak(uint64_t branches);	/* soak.c */
-void ask_session(void);		/* session.c: the strategy ebb */
-void ask_cost(void);			/* cost.c: of a branch, and of a signal */
+/* soak.c. Returns how many branches an emulator forgot meanwhile. */
+uint64_t ask_soak(uint64_t branches);
+void ask_session(uint64_t forgotten);	/* session.c: the strategy ebb, where that many were */
+void ask_cost(uint64_t forgotten);	/* cost.c: of a branch, and of a signal */
 int soak_child(void);
 
 #endif

@@ -118,8 +118,12 @@ static void said_of_ebb(const struct pm_plan *plan, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", line ? (int)strcspn(line, "\n") : 0, line ? line : "");
 }
 
-/* A thread sleeps in a barrier while the session attaches: it arms itself there. */
-static void ask_complete(void)
+/*
+ * A thread sleeps in a barrier while the session attaches: it arms itself there. An emulator that
+ * forgets branches (QEMU 7.2 with two CPUs: a quarter of them) gives fewer samples; a thread whose
+ * branch was forgotten while nobody polls takes no more.
+ */
+static void ask_complete(uint64_t forgotten)
 {
 	const uint64_t loop = cycles_of_loop();
 	struct tally tally = { .samples = 0 };
@@ -130,7 +134,8 @@ static void ask_complete(void)
 	struct pm_plan *plan;
 	struct pm_stats stats = { .size = sizeof(stats) };
 	enum pm_strategy strategy;
-	uint64_t wanted;
+	uint64_t wanted, percent;
+	enum kind kind;
 
 	(void)pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
@@ -149,14 +154,17 @@ static void ask_complete(void)
 	(void)pm_session_detach(session);
 	(void)pm_session_stats(session, &stats);
 	wanted = (THREADS + 1) * loop / PERIOD;
-	verdict("session.complete", strategy == PM_STRATEGY_EBB && tally.strange == 0 &&
-		tally.events / PERIOD * 100 >= wanted * 99 &&
-		tally.events / PERIOD * 100 <= wanted * 110 ? YES : BROKEN,
+	percent = tally.events / PERIOD * 100 / wanted;
+	kind = strategy == PM_STRATEGY_EBB && tally.strange == 0 && percent <= 110 ? YES : BROKEN;
+	if (kind == YES && percent < 99)
+		kind = forgotten > 0 ? ABSENT : BROKEN;
+	verdict("session.complete", kind,
 		"%s: %llu samples for %llu periods in %d threads, %llu expected, %llu dropped, "
-		"%llu strange", pm_strategy_name(strategy), (unsigned long long)tally.samples,
+		"%llu strange; branches that an emulator forgot before: %llu",
+		pm_strategy_name(strategy), (unsigned long long)tally.samples,
 		(unsigned long long)(tally.events / PERIOD), THREADS + 1,
 		(unsigned long long)wanted, (unsigned long long)stats.dropped,
-		(unsigned long long)tally.strange);
+		(unsigned long long)tally.strange, (unsigned long long)forgotten);
 	pm_session_destroy(session);
 	pm_plan_destroy(plan);
 }
@@ -248,9 +256,9 @@ static void ask_evicted(void)
 	pm_plan_destroy(plan);
 }
 
-void ask_session(void)
+void ask_session(uint64_t forgotten)
 {
-	ask_complete();
+	ask_complete(forgotten);
 	ask_refused();
 	ask_evicted();
 }

@@ -97,7 +97,7 @@ static void beat(bool on)
 	(void)setitimer(ITIMER_REAL, &each, NULL);
 }
 
-static void judge(const struct soaker *soakers, unsigned int children, int child, uint64_t ns)
+static uint64_t judge(const struct soaker *soakers, unsigned int children, int child, uint64_t ns)
 {
 	struct pm_ebb_stats sum = { .size = sizeof(sum) };
 	uint64_t callbacks = 0, quiet = 0, passes = 0, spurious = 0, stalls = 0, reserved = 0;
@@ -131,6 +131,7 @@ static void judge(const struct soaker *soakers, unsigned int children, int child
 		(unsigned long long)spurious, (unsigned long long)reserved,
 		(unsigned long long)stalls, (unsigned long long)sum.missed,
 		(unsigned long long)ns / 1000000, err ? pm_errno_name(-err) : "all well", what);
+	return stalls;
 }
 
 /* A handler that keeps too little must be found out; in a child, which may not outlive it. */
@@ -150,15 +151,16 @@ static void ask_notices(void)
 		"vectors that nobody kept: status %d (0 noticed, 1 not)", status);
 }
 
-void ask_soak(uint64_t branches)
+uint64_t ask_soak(uint64_t branches)
 {
 	struct soaker *soakers = calloc(THREADS, sizeof(*soakers));
 	const uint64_t begin = now_ns();
 	unsigned int children = 0;
+	uint64_t forgotten;
 	int child = 0;
 
 	if (soakers == NULL)
-		return;
+		return 0;
 	ask_notices();
 	beat(true);
 	for (int i = 0; i < THREADS; i++) {
@@ -171,6 +173,7 @@ void ask_soak(uint64_t branches)
 	for (int i = 0; i < THREADS; i++)
 		(void)pthread_join(soakers[i].thread, NULL);
 	beat(false);
-	judge(soakers, children, child, now_ns() - begin);
+	forgotten = judge(soakers, children, child, now_ns() - begin);
 	free(soakers);
+	return forgotten;
 }

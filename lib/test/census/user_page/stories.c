@@ -17,8 +17,8 @@
 #include "../../../perfmodes.h"
 #include "../../../pm_sys.h"
 #include "access.h"
+#include "events.h"
 
-#define MOST 16			/* more than a PMU has counters */
 #define READINGS 2000
 #define AHEAD ((uint64_t)1 << 40)
 
@@ -46,32 +46,19 @@ static void end_with(struct outcome *outcome, bool right, const char *format, ..
 
 /* ------------------------------------------------------------------------------------- counters */
 
-static struct pm_counters *open_cycles(size_t count, unsigned int flags, struct pm_diag *diag)
+static struct pm_counters *must_open_events(size_t count, uint64_t other, struct outcome *outcome)
 {
-	struct pm_event_spec specs[MOST];
-	struct pm_profile *nothing = pm_profile_create();
-	struct pm_counters *counters = NULL;
+	struct pm_diag diag = { .size = sizeof(diag) };
+	struct pm_counters *counters = open_events(count, other, 0, &diag);
 
-	memset(specs, 0, sizeof(specs));
-	for (size_t i = 0; i < count; i++)
-		specs[i].size = sizeof(specs[i]);	/* type 0, config 0: cycles */
-	if (pm_counters_open(specs, count, flags | PM_COUNTERS_MAY_USER_ONLY, nothing, diag,
-			     &counters) < 0 || pm_counters_start(counters) < 0) {
-		pm_counters_destroy(counters);
-		counters = NULL;
-	}
-	pm_profile_destroy(nothing);
+	if (counters == NULL)
+		end_with(outcome, false, "%s", diag.text);
 	return counters;
 }
 
 static struct pm_counters *must_open(size_t count, struct outcome *outcome)
 {
-	struct pm_diag diag = { .size = sizeof(diag) };
-	struct pm_counters *counters = open_cycles(count, 0, &diag);
-
-	if (counters == NULL)
-		end_with(outcome, false, "%s", diag.text);
-	return counters;
+	return must_open_events(count, PERF_COUNT_HW_CPU_CYCLES, outcome);
 }
 
 static struct pm_counters_stats stats_of(const struct pm_counters *counters)
@@ -211,9 +198,10 @@ static void migrate(unsigned int turn)
 	(void)sched_setaffinity(0, sizeof(set), &set);
 }
 
-static void read_beside(struct outcome *outcome, size_t count, void (*meanwhile)(unsigned int))
+static void read_beside(struct outcome *outcome, size_t count, uint64_t other,
+			void (*meanwhile)(unsigned int))
 {
-	struct pm_counters *counters = must_open(count, outcome);
+	struct pm_counters *counters = must_open_events(count, other, outcome);
 	struct tally tally = { 0 };
 
 	if (counters == NULL)
@@ -230,12 +218,12 @@ static void read_beside(struct outcome *outcome, size_t count, void (*meanwhile)
 
 static void running(struct outcome *outcome)
 {
-	read_beside(outcome, 1, NULL);
+	read_beside(outcome, 1, 0, NULL);
 }
 
 static void switched(struct outcome *outcome)
 {
-	read_beside(outcome, 1, nap);
+	read_beside(outcome, 1, 0, nap);
 }
 
 static void migrated(struct outcome *outcome)
@@ -249,13 +237,13 @@ static void migrated(struct outcome *outcome)
 		snprintf(outcome->text, sizeof(outcome->text), "no two CPUs");
 		return;
 	}
-	read_beside(outcome, 1, migrate);
+	read_beside(outcome, 1, 0, migrate);
 	(void)sched_setaffinity(0, sizeof(before), &before);
 }
 
 static void group(struct outcome *outcome)
 {
-	read_beside(outcome, 3, nap);
+	read_beside(outcome, 2, other_event(), nap);
 }
 
 static void reset(struct outcome *outcome)
@@ -286,8 +274,15 @@ static bool is_enough(const struct tally *tally)
 static bool rotate(struct tally *tally, struct outcome *outcome)
 {
 	const uint64_t end = now_ns() + 5000000000u;
-	struct pm_counters *counters = must_open(MOST, outcome);
+	struct pm_counters *counters;
 
+	if (!counts_twice()) {
+		outcome->kind = ABSENT;
+		snprintf(outcome->text, sizeof(outcome->text),
+			 "of two events of cycles one stands still, by read(2), too");
+		return false;
+	}
+	counters = must_open(MOST, outcome);
 	if (counters == NULL)
 		return false;
 	while (now_ns() < end && !is_enough(tally)) {
