@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -21,6 +22,26 @@ struct perf_event_attr attr_access(uint32_t bp_type, const volatile void *addres
 	attr.bp_addr = (uintptr_t)address;
 	attr.bp_len = length;
 	return attr;
+}
+
+bool breakpoints_are_hit(void)
+{
+	static volatile int64_t word;
+	struct perf_event_attr attr = attr_of(PERF_TYPE_BREAKPOINT, 0);
+	uint64_t hits = 1;
+	int fd;
+
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&word;
+	attr.bp_len = 4;
+	attr.disabled = 0;
+	fd = pm_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return true;
+	word = 1;
+	(void)pm_read_count(fd, &hits);
+	close(fd);
+	return hits > 0;
 }
 
 int count_free_breakpoints(pid_t tid)

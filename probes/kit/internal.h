@@ -39,10 +39,12 @@ struct finding doubted(const struct finding *finding);
 /* This test has a breakpoint, whose debug register any other program may take or give back. */
 void expect_breakpoints(void);
 /*
- * A verdict is about to be broken: in a test with a breakpoint it is asked once more. Whether
+ * A verdict is about to be broken or no: in a test with a breakpoint it is asked once more. Whether
  * somebody else took a register and gave it back cannot be seen behind it.
  */
-void doubt_broken(void);
+void doubt_breakpoints(void);
+/* False where a breakpoint opens and none is ever hit, as behind some hypervisors, whoever asks. */
+bool breakpoints_are_hit(void);
 
 /* Let this thread run on those of its CPUs that are wanted. Returns how many, or -errno. */
 int move_to_cpus(bool (*wanted)(unsigned int cpu, void *context), void *context);

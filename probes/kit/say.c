@@ -39,16 +39,17 @@ bool in_test_thread(void)
 	return test_end && pm_gettid() == test_thread;
 }
 
-static bool breakpoints_matter;
+static unsigned int breakpoints;
 
 void expect_breakpoints(void)
 {
-	breakpoints_matter = true;
+	breakpoints++;
 }
 
-void doubt_broken(void)
+/* Three are more than a hit takes: then it is about which are free. */
+void doubt_breakpoints(void)
 {
-	if (breakpoints_matter)
+	if (breakpoints > 2 || (breakpoints > 0 && breakpoints_are_hit()))
 		dprintf(STDOUT_FILENO, ASK_AGAIN "another program may use breakpoints\n");
 }
 
@@ -76,7 +77,7 @@ struct finding doubted(const struct finding *finding)
 		finding_set(&ret, UNKNOWN, "%u page faults came that nobody had caused%s: %.300s",
 			    faults, who_takes_pages(), finding->reason);
 	else if (finding->verdict == BROKEN)
-		doubt_broken();
+		doubt_breakpoints();
 	return ret;
 }
 
@@ -84,6 +85,8 @@ noreturn void say(const struct finding *finding)
 {
 	const struct finding said = doubted(finding);
 
+	if (said.verdict == NO)
+		doubt_breakpoints();
 	if (in_test_thread())
 		test_end(&said);
 	dprintf(STDERR_FILENO, "# a verdict that is not said by a test's own thread: %s: %s\n",

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#define AGAIN_RUNS 3			/* the last of which counts, whatever it says */
+#define AGAIN_RUNS 6			/* the last of which counts, whatever it says */
 
 /* If what the probe wrote asks for it, the file is emptied for what it writes next. */
 bool again_begin(int output);

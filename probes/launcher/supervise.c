@@ -324,7 +324,7 @@ static bool runs_again(const struct running *run)
 {
 	const struct ending *end = &run->end;
 
-	return end->exit && !end->timeout && !end->truncated && !end->write_error &&
+	return !end->signal && !end->timeout && !end->truncated && !end->write_error &&
 		!supervise_interrupted && again_begin(run->to);
 }
 

@@ -80,7 +80,7 @@ def test_nothing_is_left_where_numbers_of_processes_begin_anew(build: Path, comp
         assert int(left) < 300 < int(probe) and footer(folder / "out/ktap")["leftover"] == 1
 
 
-@pytest.mark.parametrize(("good", "runs"), [(2, 2), (9, 3)])
+@pytest.mark.parametrize(("good", "runs"), [(2, 2), (9, 6)])
 def test_who_asks_again_is_run_again_and_the_last_run_counts(good: int, runs: int, build: Path, tmp_path: Path,
                                                             compile_c) -> None:
     """It asks, and fails, in all runs before the good one."""
@@ -95,14 +95,15 @@ def test_who_asks_again_is_run_again_and_the_last_run_counts(good: int, runs: in
     assert footer(tmp_path / "x")["exit"] == int(runs < good)
 
 
-@pytest.mark.parametrize("end", ["return 0", "pause()"], ids=["passes", "is cut off"])
-def test_only_a_failed_run_is_repeated(end: str, build: Path, tmp_path: Path, compile_c) -> None:
+@pytest.mark.parametrize(("end", "runs"), [("return 0", 6), ("abort()", 1), ("pause()", 1)], ids=["passes", "crashes", "is cut off"])
+def test_only_a_run_that_ended_is_repeated(end: str, runs: int, build: Path, tmp_path: Path, compile_c) -> None:
     program = compile_c(f"""#include <stdio.h>
+        #include <stdlib.h>
         #include <unistd.h>
         int main(void) {{ FILE *f = fopen("{tmp_path}/count", "a"); fputc('x', f); fclose(f);
         printf("TAP version 13\\n# ask again: a reason\\n"); fflush(stdout); {end}; }}""")
-    assert launch(build, tmp_path / "x", program, "--timeout", "100" if end == "return 0" else "5").returncode == 0
-    assert (tmp_path / "count").read_text() == "x"
+    assert launch(build, tmp_path / "x", program, "--timeout", "5" if end == "pause()" else "100").returncode == 0
+    assert (tmp_path / "count").read_text() == runs * "x"
 
 
 def test_a_probe_that_ignores_sigterm_is_ended_in_time(build: Path, tmp_path: Path) -> None:
