@@ -141,10 +141,11 @@ def read(folder: Path) -> Expectations:
 
 def facts_of(result: dict[str, Any], persona: str) -> Facts:
     """What a condition can refer to: identity, environment, the persona with its settings, and what
-    is broken there."""
-    facts: Facts = {"persona": [persona], "suite": [result["suite"]], "broken": [
-        f"{probe}.{name}" for probe, record in sorted(result["personas"][persona]["probes"].items())
-        for name, point in sorted(record["points"].items()) if point["verdict"] == "broken"]}
+    is broken there. What could not be told for this persona is broken where it is for another one."""
+    told = [(each, f"{probe}.{name}", point["verdict"]) for each, probe, name, point in points(result)]
+    untold = {key for each, key, verdict in told if each == persona and verdict == "unknown"}
+    facts: Facts = {"persona": [persona], "suite": [result["suite"]], "broken": sorted(
+        {key for each, key, verdict in told if verdict == "broken" and (each == persona or key in untold)})}
     own = result["personas"][persona]["environment"]
     for values in (result["identity"], result["environment"], own):
         facts |= {key: list(_list(value)) for key, value in values.items()}

@@ -66,6 +66,20 @@ def test_conditions_ask_the_environment(make_run: MakeRun, tmp_path: Path, when:
     assert (judge(run, tmp_path / "e", entry(when))["unexpected"] == []) is covered
 
 
+@pytest.mark.parametrize("cause,covered", [("broken", True), ("unknown", True), ("yes", False)])
+def test_a_cause_that_could_not_be_told_is_that_of_another_persona(make_run: MakeRun, tmp_path: Path, cause: str,
+                                                                   covered: bool) -> None:
+    """Of root both points are broken, one because of the other; of the user's the cause may be untold."""
+    line = "ok 1 ring.newest"
+    both = BROKEN.replace(line, f"#:perfmodes: observed=1\nnot {line}")
+    user = {"broken": both, "unknown": BROKEN.replace(line, f"not {line}"), "yes": BROKEN}[cause]
+    run = make_run({"root": {"ring.write_backward": ktap(both, 1)}, "user": {"ring.write_backward": ktap(user, 1)}})
+    made = judge(run, tmp_path / "e", entry('{broken = "ring.write_backward.newest"}'))
+    unexpected = {(each["persona"], each["key"]) for each in made["unexpected"]}
+    assert (("user", "ring.write_backward.plain") not in unexpected) is covered
+    assert ("root", "ring.write_backward.plain") not in unexpected
+
+
 def test_a_flaky_point_may_be_either(make_run: MakeRun, tmp_path: Path) -> None:
     either = entry('{arch = "*"}', '["broken", "yes"]')
     for name, said, code in (("one", GOOD, 0), ("two", BROKEN, 1)):
