@@ -191,4 +191,5 @@ static const struct kernel_param_ops unregister_ops = {
 	.set = unregister_set,
 };
 module_param_cb(unregister, &unregister_ops, NULL, 0200);
-MODULE_PARM_DESC(unregister, "1: the PMUs go although events are open (v6.15 and later), 0: they come back");
+MODULE_PARM_DESC(unregister,
+		 "1: the PMUs go although events are open (v6.15 and later), 0: they come back");
