@@ -85,6 +85,7 @@ noreturn void say(const struct finding *finding)
 {
 	const struct finding said = doubted(finding);
 
+	/* Of points alone: facts that are no are many, and asked again they cost time. */
 	if (said.verdict == NO)
 		doubt_breakpoints();
 	if (in_test_thread())

@@ -16,7 +16,7 @@ PROBE(TITLE("user call chains of the function tracepoint")
       DISTURBS("each function of the kernel is patched for a moment")
       POINT(refused, "ftrace:function with user call chains is EINVAL, without them it is not"))
 
-/* What patches takes seconds, and on a busy host many of them. */
+/* Patching takes seconds in an emulator, and many of them on a busy host. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 50
 

@@ -3,7 +3,7 @@
  * What becomes of events whose PMU goes away? A driver that is unbound takes its PMU with it while
  * programs have events open; they have to learn that nothing will come any more.
  * Observed with the synthetic PMU of kernels/pmu, which goes when a file of its module is written.
- * There is no way back: this probe runs in guests alone, and nothing about a PMU after it.
+ * It is not brought back: this probe runs in guests alone, and nothing about a PMU after it.
  * Linux da916e96e2de ("perf: Make perf_pmu_unregister() useable") (v6.15)
  */
 #include "probe.h"

@@ -58,8 +58,8 @@ def by_probe(defect: defects.Defect, place: Path) -> set[str]:
     return told
 
 
-def is_hit(build: Path) -> bool:
-    """A breakpoint: on a virtual machine without debug registers none is, and a program cannot tell."""
+def breakpoint_is_hit(build: Path) -> bool:
+    """On a virtual machine without debug registers none is, and a program cannot tell."""
     said = subprocess.run([build / "probes/breakpoint/access"], stdout=subprocess.PIPE, text=True, timeout=NEVER, check=False).stdout
     return "\nok 1 access.w.counts\n" in said
 
@@ -85,7 +85,7 @@ def test_program_and_probe_agree(build: Path, tmp_path: Path, defect: defects.De
             done = subprocess.run(command, capture_output=True, text=True, timeout=NEVER, check=False)
             if done.returncode != defects.UNTOLD or defects.UNTOLD in allowed:
                 break
-        if done.returncode == defects.UNTOLD and "BREAKPOINT" in defect.program.read_text(encoding="utf-8") and not is_hit(build):
+        if done.returncode == defects.UNTOLD and "BREAKPOINT" in defect.program.read_text(encoding="utf-8") and not breakpoint_is_hit(build):
             pytest.skip("no breakpoint counts here")
         assert done.returncode in allowed, (done, told)
 

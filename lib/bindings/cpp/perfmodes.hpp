@@ -75,12 +75,12 @@ template <typename T> T *owned(T *object)
 	return object;
 }
 
-/* A text for the library, which would end at a 0 in it: a text with one is refused (EINVAL). */
+/* A text for the library, which would end at a NUL byte: a text with one is refused (EINVAL). */
 inline const char *c_text(const std::string &text)
 {
 	if (text.find('\0') != std::string::npos)
-		throw error(EINVAL, "perfmodes: a text with a 0 in it: \"" +
-			    std::string(text.c_str()) + "\", and more behind");
+		throw error(EINVAL, "perfmodes: a text has a NUL byte, behind \"" +
+			    std::string(text.c_str()) + "\"");
 	return text.c_str();
 }
 

@@ -47,15 +47,15 @@ template <typename Call> static void throws_invalid(Call call, const char *words
 }
 
 /* "page-faults", 0, "nonsense" is not page-faults. */
-static void texts_with_a_zero()
+static void texts_with_a_nul()
 {
 	const std::string text(std::string("page-faults") + '\0' + "nonsense");
 
 	throws_invalid([&] { perfmodes::event(text); }, "page-faults");
 	throws_invalid([&] { perfmodes::event_list(text); }, "page-faults");
 	throws_invalid([&] { perfmodes::session none(text); }, "page-faults");
-	throws_invalid([&] { perfmodes::profile none(text); }, "with a 0 in it");
-	throws_invalid([&] { perfmodes::profile().verdict(text); }, "with a 0 in it");
+	throws_invalid([&] { perfmodes::profile none(text); }, "NUL byte");
+	throws_invalid([&] { perfmodes::profile().verdict(text); }, "NUL byte");
 }
 
 static void moved()
@@ -267,7 +267,7 @@ int main()
 	profile.probe();
 	assert(profile.verdict("no.such.fact") == PM_UNKNOWN);
 	errors();
-	texts_with_a_zero();
+	texts_with_a_nul();
 	moved();
 	emptied();
 	named();
